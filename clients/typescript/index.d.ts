@@ -81,8 +81,10 @@ export interface Answer {
   fields: { [field: string]: unknown };
 }
 
-export type State = "pending" | "answered" | "running" | "parked" | "closed";
-export type Outcome = "answered" | "declined" | "withdrawn" | "expired" | "superseded" | "delivered" | "dropped";
+export type Folder = "pending" | "answered" | "running" | "parked" | "closed";
+type End = "delivered" | "withdrawn" | "expired" | "superseded" | "dropped";
+export type State = Exclude<Folder, "closed"> | "waiting" | End;
+export type Outcome = "answered" | "declined" | End;
 
 /** One question of a workflow and what became of it. */
 export class Round {
@@ -90,6 +92,8 @@ export class Round {
   readonly workflowId: string;
   readonly questionId: string;
   /** The folder that the document lies in. */
+  readonly folder: Folder;
+  /** The state as `relaunch status --json` says it, as far as the document shows it. */
   readonly state: State;
   readonly document: Question & { [field: string]: unknown };
   /** True if a post found that this very question already waited. */

@@ -66,7 +66,7 @@ export class Mailbox {
     const found = this.#folder.round(said.workflow_id, said.question_id);
     // If it was answered and pruned within this moment, what was asked is all that there is.
     const text = found?.text ?? JSON.stringify({ ...document, workflow_id: said.workflow_id, question_id: said.question_id });
-    return new Round(said.workflow_id, said.question_id, found?.state ?? "pending", text, said.repeated);
+    return new Round(said.workflow_id, said.question_id, found?.folder ?? "pending", text, said.repeated);
   }
 
   async round(workflowId, questionId) {
@@ -92,8 +92,8 @@ export class Mailbox {
     if (!found) throw new NotFound(`the workflow ${workflowId} has no question`, "post one: post(question, { workflowId })");
     const { questionId } = found;
     for (;;) {
-      if (!found || ["running", "parked", "closed"].includes(found.state)) throw willNotCome(workflowId, questionId, found);
-      if (found.state === "answered") {
+      if (!found || ["running", "parked", "closed"].includes(found.folder)) throw willNotCome(workflowId, questionId, found);
+      if (found.folder === "answered") {
         // `done` closes the round under its lock. If two processes come here, one of them gets the status 0.
         const said = JSON.parse(await this.#call("relaunch", ["done", "--json", "--", workflowId]));
         const taken = this.#folder.round(workflowId, questionId);
@@ -127,7 +127,7 @@ export class Mailbox {
       );
       return said.state === "pending" ? undefined : this.#folder.round(asked.workflowId, said.question_id);
     } catch (error) {
-      if (!(error instanceof Conflict) || this.#folder.round(asked.workflowId, asked.questionId)?.state === "pending") throw error;
+      if (!(error instanceof Conflict) || this.#folder.round(asked.workflowId, asked.questionId)?.folder === "pending") throw error;
       return undefined;
     }
   }
@@ -192,9 +192,9 @@ export class Mailbox {
         else followed.delete(key);
       }
       for (const [key, one] of now) {
-        if (followed.get(key) === one.state) continue;
-        if (one.state === "closed") followed.delete(key);
-        else followed.set(key, one.state);
+        if (followed.get(key) === one.folder) continue;
+        if (one.folder === "closed") followed.delete(key);
+        else followed.set(key, one.folder);
         yield one;
       }
       const left = end - performance.now();

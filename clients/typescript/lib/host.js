@@ -60,8 +60,8 @@ export class Host {
     // This state was saved on the way to a question: by an earlier attempt of this round, or by a program outside of a run.
     const found = await this.#box.round(this.#workflowId);
     if (!found || !asks(found.document, saved)) await this.#post(saved.question);
-    if (!run && found.state === "closed") return null;
-    if (!run && found.state !== "pending")
+    if (!run && found.folder === "closed") return null;
+    if (!run && found.folder !== "pending")
       throw new Conflict(
         `${this.#workflowId} is ${found.state}: a runner goes on with the answer`,
         `see it: relaunch status ${this.#workflowId}`,

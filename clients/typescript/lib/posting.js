@@ -69,7 +69,7 @@ export function post(folder, question, make) {
   const text = checked(document);
   const { workflow_id: workflowId, question_id: questionId } = document;
   prepare(folder, make);
-  const wentOn = (id) => LATER.includes(folder.round(workflowId, id)?.state);
+  const wentOn = (id) => LATER.includes(folder.round(workflowId, id)?.folder);
   if (question.question_id && wentOn(questionId))
     throw new Conflict(
       `question_id ${questionId} is in use: ${workflowId} has asked that question before`,

@@ -9,7 +9,7 @@ import { Num, parse, stringify } from "./json.js";
 import { Round } from "./round.js";
 
 export const MIB = 1 << 20;
-/** The states behind `pending`, in the order in which a round passes through them. */
+/** The folders behind `pending`, in the order in which a round passes through them. */
 export const LATER = ["answered", "running", "parked", "closed"];
 const FOLDERS = ["pending", ...LATER, "quarantine", "checkpoints", "locks", "runs"];
 const limitOf = (state) => (state === "pending" ? 4 : 32) * MIB;
@@ -201,7 +201,7 @@ export class Folder {
         ...names.filter((name) => name.slice(0, name.lastIndexOf(".")) === workflowId).map((name) => name.slice(workflowId.length + 1)),
       );
     }
-    return ids.map((id) => this.round(workflowId, id)).find((found) => found && found.state !== "closed");
+    return ids.map((id) => this.round(workflowId, id)).find((found) => found && found.folder !== "closed");
   }
 
   /** The names of documents in a folder. */
@@ -216,7 +216,7 @@ export class Folder {
     const rounds = this.roundIds(workflowId)
       .map((id) => this.round(workflowId, id))
       .filter(Boolean);
-    const ended = (found) => (found.state === "closed" ? String(found.document.closed?.at ?? "") : "~");
+    const ended = (found) => (found.folder === "closed" ? String(found.document.closed?.at ?? "") : "~");
     return rounds.reduce((last, found) => (!last || ended(found) > ended(last) ? found : last), undefined);
   }
 

@@ -15,13 +15,18 @@ export class Round {
   #text;
 
   /** `text` is the document as JSON. */
-  constructor(workflowId, questionId, state, text, repeated = false) {
+  constructor(workflowId, questionId, folder, text, repeated = false) {
     this.workflowId = workflowId;
     this.questionId = questionId;
-    this.state = state;
+    this.folder = folder;
     this.document = JSON.parse(text);
     this.repeated = repeated;
     this.#text = text;
+  }
+
+  get state() {
+    if (this.folder === "pending" && this.document.until) return "waiting";
+    return (this.folder === "closed" && this.document.closed?.state) || this.folder;
   }
 
   get answer() {
@@ -33,7 +38,7 @@ export class Round {
   }
 
   get outcome() {
-    return this.answer?.outcome ?? (this.state === "closed" ? (this.document.closed?.state ?? null) : null);
+    return this.answer?.outcome ?? (this.folder === "closed" ? this.state : null);
   }
 
   /** The options in the asker's order: `document.options` may have lost it. */

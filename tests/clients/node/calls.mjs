@@ -1,6 +1,6 @@
 // Every call.
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { Mailbox, resumed, Round } from "@askbox/client";
@@ -35,7 +35,7 @@ later("ask-answer", "two", "q1=3", "q2=because");
 const taken = await box.wait("two", { timeout: 20_000 });
 assert.deepEqual(
   [taken.state, taken.outcome, taken.value, taken.questionId],
-  ["closed", "answered", { q1: "3", q2: "because" }, urgent.questionId],
+  ["delivered", "answered", { q1: "3", q2: "because" }, urgent.questionId],
 );
 assert.ok(taken.answer.at && taken.answer.through === "terminal");
 later("ask-answer", "decline", "one", "--note", "not now");
@@ -62,6 +62,29 @@ assert.deepEqual(await box.checkpoint.get("one", "state_variables.pages"), [1, 2
 assert.equal(await box.checkpoint.get("one", "nope", 7), 7);
 assert.equal(await resumed(), null);
 
+// The words of a client are those of `relaunch status --json`.
+const alike = async (workflow, word) => {
+  const told = JSON.parse(execFileSync("relaunch", ["status", workflow, "--json"])).state;
+  assert.deepEqual([(await box.round(workflow)).state, told], [word, word]);
+};
+spawnSync("ask-post", ["-w", "event", "--until-file", "/nowhere/built"]);
+await box.post("On?", { workflowId: "on" });
+await alike("event", "waiting");
+await alike("on", "pending");
+now("ask-answer", "on", "yes");
+await alike("on", "answered");
+const { questionId } = await box.round("on");
+fs.mkdirSync(path.join(box.path, "runs", "on", questionId), { recursive: true, mode: 0o700 });
+fs.renameSync(path.join(box.path, "answered", "on.json"), path.join(box.path, "parked", `on.${questionId}.json`));
+await alike("on", "parked");
+const gone = await box.round("five");
+for (const word of ["delivered", "expired", "superseded", "dropped", "withdrawn"]) {
+  const closed = { ...gone.document, closed: { ...gone.document.closed, state: word } };
+  fs.writeFileSync(path.join(box.path, "closed", `five.${gone.questionId}.json`), JSON.stringify(closed));
+  await alike("five", word);
+}
+await box.withdraw("event");
+
 await box.post("Aborted?", { workflowId: "six" });
 await assert.rejects(box.wait("six", { signal: AbortSignal.timeout(500) }), { name: "TimeoutError" });
 assert.equal((await box.withdraw("six")).outcome, "withdrawn");
@@ -73,7 +96,7 @@ for await (const found of box.watch({ interval: 50, timeout: 20_000 })) {
   if (seen.length === 1) await box.post("Second?", { workflowId: "w2" });
   if (seen.at(-1) === "w2 pending") now("ask-answer", "w1", "yes");
   if (seen.at(-1) === "w1 answered") await box.withdraw("w2");
-  if (seen.at(-1) === "w2 closed") break;
+  if (seen.at(-1) === "w2 withdrawn") break;
 }
-assert.deepEqual(seen, ["w1 pending", "w2 pending", "w1 answered", "w2 closed"]);
+assert.deepEqual(seen, ["w1 pending", "w2 pending", "w1 answered", "w2 withdrawn"]);
 for await (const found of box.watch({ workflowId: "w1", interval: 50, timeout: 100 })) assert.fail(found.state);

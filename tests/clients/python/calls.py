@@ -1,6 +1,6 @@
 """Every call, in the sync and the async class."""
 
-import asyncio, os, subprocess, threading
+import asyncio, json, os, subprocess, threading
 
 import askbox
 
@@ -23,7 +23,7 @@ def sync(box):
     assert [found.workflow_id for found in box.pending()] == ["two", "one"]
     later("ask-answer", "two", "q1=3", "q2=because")
     taken = box.wait("two", 20)
-    assert (taken.state, taken.outcome, taken.value) == ("closed", "answered", {"q1": "3", "q2": "because"}), taken
+    assert (taken.state, taken.outcome, taken.value) == ("delivered", "answered", {"q1": "3", "q2": "because"}), taken
     assert taken.answer.at and taken.answer.through == "terminal" and taken.question_id == urgent.question_id
     later("ask-answer", "decline", "one", "--note", "not now")
     refused = box.wait("one", 20)
@@ -42,11 +42,40 @@ def sync(box):
     box.post("Gone?", "five")
     withdrawn = box.withdraw("five", why="--not an option")
     assert (withdrawn.outcome, withdrawn.document["closed"]["why"]) == ("withdrawn", "--not an option")
+    states(box)
     assert box.round("five").outcome == "withdrawn" and box.round("nothing") is None
     path = box.checkpoint.save("one", {"current_step": "é", "state_variables": {"pages": [1, 2]}})
     assert os.path.isfile(path) and box.checkpoint.get("one")["current_step"] == "é"
     assert box.checkpoint.get("one", "state_variables.pages") == [1, 2] and box.checkpoint.get("one", "nope", default=7) == 7
     assert askbox.resumed() is None
+
+
+def states(box):
+    """The words of a client are those of `relaunch status --json`."""
+
+    def alike(workflow, word):
+        told = json.loads(subprocess.run(["relaunch", "status", workflow, "--json"], check=True, capture_output=True).stdout)
+        assert (box.round(workflow).state, told["state"]) == (word, word), (workflow, word, told)
+
+    subprocess.run(["ask-post", "-w", "event", "--until-file", "/nowhere/built"], capture_output=True)
+    box.post("On?", "on")
+    alike("event", "waiting")
+    alike("on", "pending")
+    subprocess.run(["ask-answer", "on", "yes"], check=True, capture_output=True)
+    alike("on", "answered")
+    question_id = box.round("on").question_id
+    os.makedirs(os.path.join(box.path, "runs", "on", question_id), 0o700)
+    os.rename(os.path.join(box.path, "answered", "on.json"), os.path.join(box.path, "parked", f"on.{question_id}.json"))
+    alike("on", "parked")
+    closed = os.path.join(box.path, "closed", f"five.{box.round('five').question_id}.json")
+    with open(closed, encoding="utf-8") as file:
+        document = json.load(file)
+    for word in ("delivered", "expired", "superseded", "dropped", "withdrawn"):
+        document["closed"]["state"] = word
+        with open(closed, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        alike("five", word)
+    box.withdraw("event")
 
 
 def watched(box):
@@ -60,9 +89,9 @@ def watched(box):
             subprocess.run(["ask-answer", "w1", "yes"], check=True, capture_output=True)
         if seen[-1] == ("w1", "answered"):
             box.withdraw("w2")
-        if seen[-1] == ("w2", "closed"):
+        if seen[-1] == ("w2", "withdrawn"):
             break
-    assert seen == [("w1", "pending"), ("w2", "pending"), ("w1", "answered"), ("w2", "closed")], seen
+    assert seen == [("w1", "pending"), ("w2", "pending"), ("w1", "answered"), ("w2", "withdrawn")], seen
     assert [found.state for found in box.watch("w1", interval=0.05, timeout=0.1)] == []
 
 

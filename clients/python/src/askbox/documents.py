@@ -109,11 +109,22 @@ class Round:
 
     workflow_id: str
     question_id: str
-    state: str
+    folder: str
     """`pending`, `answered`, `running`, `parked` or `closed`: the folder that the document lies in."""
     document: Mapping[str, Any]
     repeated: bool = False
     """True if a post found that this very question already waited."""
+
+    @property
+    def state(self) -> str:
+        """The state as `relaunch status --json` says it, as far as the document shows it.
+
+        `pending`, `waiting`, `answered`, `running`, `parked`, `delivered`, `withdrawn`, `expired`, `superseded` or `dropped`.
+        """
+        if self.folder == "pending" and self.document.get("until"):
+            return "waiting"
+        closed = self.document.get("closed")
+        return str(closed.get("state")) if self.folder == "closed" and isinstance(closed, Mapping) else self.folder
 
     @property
     def answer(self) -> Optional[Answer]:
@@ -131,8 +142,7 @@ class Round:
         answer = self.answer
         if answer:
             return answer.outcome
-        closed = self.document.get("closed")
-        return closed.get("state") if self.state == "closed" and isinstance(closed, Mapping) else None
+        return self.state if self.folder == "closed" else None
 
 
 @dataclass(frozen=True)

@@ -94,9 +94,9 @@ class Host:
         # This state was saved on the way to a question: by an earlier attempt of this round, or by a program outside of a run.
         found = yield from self._operations.round(self.workflow_id, None)
         if found is not None and _asks(found, saved):
-            if run is None and found.state == "closed":
+            if run is None and found.folder == "closed":
                 return None
-            if run is None and found.state != "pending":
+            if run is None and found.folder != "pending":
                 raise Conflict(
                     f"{self.workflow_id} is {found.state}: a runner goes on with the answer", "see it: relaunch status " + self.workflow_id
                 )

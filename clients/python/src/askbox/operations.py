@@ -59,7 +59,7 @@ class Operations:
         found = self.folder.round(w, q)
         # If it was answered and pruned within this moment, what was asked is all that there is.
         found = found or Round(w, q, "pending", {**document, "workflow_id": w, "question_id": q})
-        return Round(w, q, found.state, found.document, repeated=bool(said["repeated"]))
+        return Round(w, q, found.folder, found.document, repeated=bool(said["repeated"]))
 
     def round(self, workflow_id: str, question_id: Optional[str]) -> Steps[Optional[Round]]:
         check_workflow_id(workflow_id)
@@ -87,9 +87,9 @@ class Operations:
             raise NotFound(f"the workflow {workflow_id} has no question", "post one: post(question, workflow_id)")
         question_id = open_round.question_id
         while True:
-            if open_round is None or open_round.state in ("running", "parked", "closed"):
+            if open_round is None or open_round.folder in ("running", "parked", "closed"):
                 raise self._will_not_come(workflow_id, question_id, open_round)
-            if open_round.state == "answered":
+            if open_round.folder == "answered":
                 # `done` closes the round under its lock. If two processes come here, one of them gets the status 0.
                 said = yield from self.call("relaunch", "done", "--json", "--", workflow_id)
                 taken = self.folder.round(workflow_id, question_id)
@@ -119,7 +119,7 @@ class Operations:
             said = yield from self.call("ask-post", *words, stdin=_json(document, "question"), limit=seconds + self.limit)
         except Conflict:
             found = self.folder.round(asked.workflow_id, asked.question_id)
-            if found is not None and found.state == "pending":
+            if found is not None and found.folder == "pending":
                 raise
             return None
         if said["state"] == "pending":
@@ -185,11 +185,11 @@ class Operations:
             new = [one for key, one in now.items() if key not in followed]
             for one in [*(look for look in looks if look), *new]:
                 key = (one.workflow_id, one.question_id)
-                if followed.get(key) != one.state:
-                    followed[key] = one.state
+                if followed.get(key) != one.folder:
+                    followed[key] = one.folder
                     yield one
             gone = [key for key, look in zip(list(followed), looks) if look is None]
-            for key in [*gone, *(key for key, state in followed.items() if state == "closed")]:
+            for key in [*gone, *(key for key, folder in followed.items() if folder == "closed")]:
                 followed.pop(key, None)
             left = end - time.monotonic()
             if left <= 0:

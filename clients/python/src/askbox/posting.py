@@ -241,7 +241,7 @@ def _make_folders(path: str) -> None:
 
 def _went_on(folder: Folder, workflow_id: str, question_id: str) -> bool:
     found = folder.round(workflow_id, question_id)
-    return found is not None and found.state in LATER
+    return found is not None and found.folder in LATER
 
 
 def _new_file(folder: str, name: str, content: bytes) -> bool:

@@ -16,7 +16,7 @@ from .errors import Failed, Invalid
 MIB = 1 << 20
 LIMITS = {"pending": 4 * MIB, "answered": 32 * MIB, "running": 32 * MIB, "parked": 32 * MIB, "closed": 32 * MIB}
 LATER = ("answered", "running", "parked", "closed")
-"""The states behind `pending`, in the order in which a round passes through them."""
+"""The folders behind `pending`, in the order in which a round passes through them."""
 FOLDERS = ("pending", *LATER, "quarantine", "checkpoints", "locks", "runs")
 _DEEPEST = 64
 
@@ -189,32 +189,22 @@ class Folder:
         """Returns a round of a workflow by its id. None if the mailbox does not know it."""
         # A file may move between two looks. It moves forward, but for an answer that is taken back and a round that is tried again.
         for _ in range(3):
-            for state in ("pending", *LATER):
-                try:
-                    found = self.document(state, workflow_id, question_id)
-                    if found is None or self.id_of(found) != question_id:
-                        continue
-                except Bad:
-                    continue
-                if state == "pending":
-                    # A crash may have left a copy of a round that is in a later state.
-                    later = self._later(workflow_id, question_id)
-                    if later:
-                        return later
-                    if "closed" in found:
-                        continue
-                return Round(workflow_id, question_id, state, found)
+            found = self._in_folder("pending", workflow_id, question_id)
+            # A crash may have left a copy of a round that is in a later state.
+            later = self._later(workflow_id, question_id)
+            if later or (found and "closed" not in found.document):
+                return later or found
         return None
 
     def _later(self, workflow_id: str, question_id: str) -> Optional[Round]:
-        for state in LATER:
-            try:
-                found = self.document(state, workflow_id, question_id)
-                if found is not None and self.id_of(found) == question_id:
-                    return Round(workflow_id, question_id, state, found)
-            except Bad:
-                continue
-        return None
+        return next(filter(None, (self._in_folder(folder, workflow_id, question_id) for folder in LATER)), None)
+
+    def _in_folder(self, folder: str, workflow_id: str, question_id: str) -> Optional[Round]:
+        try:
+            found = self.document(folder, workflow_id, question_id)
+            return Round(workflow_id, question_id, folder, found) if found is not None and self.id_of(found) == question_id else None
+        except Bad:
+            return None
 
     def live_round(self, workflow_id: str) -> Optional[Round]:
         """Returns the round of a workflow that is not over yet: the question that waits, else the answer that does."""
@@ -224,14 +214,14 @@ class Folder:
                     found = self.document(state, workflow_id)
                     if found is not None:
                         live = self.round(workflow_id, self.id_of(found))
-                        if live and live.state != "closed":
+                        if live and live.folder != "closed":
                             return live
                 except Bad:
                     continue
             for state in ("running", "parked"):
                 for question_id in self._ids_in(state, workflow_id):
                     live = self.round(workflow_id, question_id)
-                    if live and live.state != "closed":
+                    if live and live.folder != "closed":
                         return live
         return None
 
@@ -295,7 +285,7 @@ def is_shaped(document: Dict[str, Any]) -> bool:
 
 def _ended(found: Round) -> Tuple[bool, str]:
     closed = found.document.get("closed")
-    return found.state != "closed", str(closed.get("at") if isinstance(closed, dict) else "")
+    return found.folder != "closed", str(closed.get("at") if isinstance(closed, dict) else "")
 
 
 def _by_priority(found: Round) -> Tuple[int, str, str]:
