@@ -94,6 +94,20 @@ fn strangers_lines_in_the_audit_are_told_only_if_true() {
 }
 
 #[test]
+fn a_quarantined_file_is_news_of_its_own_workflow_only() {
+    let world = World::new();
+    world.sh("ask-post -w doc 'Which?' 2>/dev/null; ask-post -w docs 'Which?' 2>/dev/null");
+    told(&world, &event("SessionStart"));
+    world.sh("echo '{' >m/quarantine/docs.json; echo 'now from pending/: torn' >m/quarantine/docs.json.reason");
+    for id in ["doc", "docs"] {
+        let line = json!({"at": "2026-11-23T06:00:00Z", "event": "quarantined", "workflow_id": id, "by": "askbox"});
+        world.sh(&format!("ask-answer cancel {id}; echo '{line}' >>m/audit.jsonl"));
+    }
+    let news = prompt(&world);
+    assert!(news.contains("- docs: a file of it cannot be used") && !news.contains("- doc: a file"), "{news}");
+}
+
+#[test]
 fn without_a_writable_mark_only_the_session_start_tells() {
     let world = World::new();
     world.sh("ask-post -w w 'Which?' 2>/dev/null");

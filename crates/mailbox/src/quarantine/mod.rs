@@ -67,9 +67,8 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
         if n > 0 {
             own.push(format!(".{n}"));
         }
-        let target = folder.join(&own);
-        own.push(".reason");
-        let reason_file = folder.join(own);
+        let target = folder.join(own);
+        let reason_file = reason_of(&target);
         if disk::exists(&target) || disk::create(&reason_file, text.as_bytes())? == Placed::NameExists {
             continue;
         }
@@ -129,6 +128,16 @@ fn log(mailbox: &Mailbox, from: &str, name: &str, reason: &Path) {
     let reason = crate::text::file_name(reason.file_name().unwrap_or_default());
     let entry = Entry { workflow_id: workflow, question_id: round.map(|r| r.question), ..Entry::about("quarantined") };
     audit::record(mailbox, entry.by("askbox").why(format!("{from}/{name}: see quarantine/{reason}")));
+}
+
+/// True if this is the name, in quarantine, of a document of the workflow or of one of its rounds, or of the reason beside it.
+#[must_use]
+pub fn is_of(name: &OsStr, workflow: &WorkflowId) -> bool {
+    // The name of a workflow's document is always ASCII.
+    let name = name.to_str().unwrap_or_default();
+    let document = name.rfind(".json").map_or(name, |end| &name[..end + ".json".len()]);
+    WorkflowId::from_file_name(document).as_ref() == Some(workflow)
+        || RoundId::from_file_name(document).is_some_and(|r| r.workflow == *workflow)
 }
 
 /// The kinds of documents, each with the fields that identify it.
@@ -206,5 +215,7 @@ pub fn reason(mailbox: &Mailbox, name: &str) -> Option<Reason> {
 /// Returns the path of the `.reason` beside a file in quarantine.
 #[must_use]
 pub fn reason_of(file: &Path) -> PathBuf {
-    file.with_file_name(format!("{}.reason", file.file_name().unwrap_or_default().to_string_lossy()))
+    let mut reason = file.as_os_str().to_owned();
+    reason.push(".reason");
+    reason.into()
 }

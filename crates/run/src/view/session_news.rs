@@ -4,7 +4,8 @@ use crate::attempt::record;
 use crate::delivery::Delivery;
 use crate::story::{self, Standing};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Folder, Mailbox, disk, round};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Mailbox, quarantine, round};
 
 /// The end of a round, as a line of the audit trail claims it.
 #[derive(Debug, Clone, Copy)]
@@ -84,8 +85,7 @@ impl End {
             Self::Expired => matches!(standing, Ok(Standing::Expired)),
             Self::Withdrawn => matches!(standing, Ok(Standing::Withdrawn)),
             Self::Quarantined => {
-                let names = disk::entries(&mailbox.folder(Folder::Quarantine)).into_iter().flatten().flatten();
-                names.filter_map(|entry| entry.name.into_string().ok()).any(|name| name.contains(id.as_str()))
+                list::all_names(mailbox, Folder::Quarantine).is_ok_and(|names| names.iter().any(|name| quarantine::is_of(name, id)))
             }
         }
     }

@@ -1,36 +1,23 @@
 //! The files in `quarantine/`, each with its reason.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
 use askbox_mailbox::disk;
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
+use askbox_mailbox::quarantine::{self, reason_of};
 use askbox_mailbox::text;
 use askbox_mailbox::transitions::refuse::REFUSED;
 use askbox_mailbox::{Folder, Mailbox};
 
-/// The names in the folder.
-pub(in crate::commands::doctor) fn names(mailbox: &Mailbox) -> Vec<OsString> {
-    list::all_names(mailbox, Folder::Quarantine).unwrap_or_default()
-}
-
-/// True if this is the name of a document of the workflow or of one of its rounds, or of the reason file beside it.
-pub(in crate::commands::doctor) fn is_of(name: &OsStr, workflow: &WorkflowId) -> bool {
-    // The name of a workflow's document is always ASCII.
-    let name = name.to_str().unwrap_or_default();
-    let document = name.rfind(".json").map_or(name, |end| &name[..end + ".json".len()]);
-    WorkflowId::from_file_name(document).as_ref() == Some(workflow)
-        || RoundId::from_file_name(document).is_some_and(|r| r.workflow == *workflow)
-}
-
 /// Reports every quarantined file with its reason. With `only`, reports the files of this one workflow.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, only: Option<&WorkflowId>) {
     let folder = mailbox.folder(Folder::Quarantine);
-    let mut names = names(mailbox);
-    names.retain(|name| only.is_none_or(|workflow| is_of(name, workflow)));
+    let mut names = list::all_names(mailbox, Folder::Quarantine).unwrap_or_default();
+    names.retain(|name| only.is_none_or(|workflow| quarantine::is_of(name, workflow)));
     names.sort();
     for name in &names {
         let path = folder.join(name);
@@ -78,10 +65,4 @@ fn restore(mailbox: &Mailbox, path: &Path, reason: &str) -> String {
     let end = name.windows(5).rposition(|part| part == b".json").map_or(name.len(), |at| at + 5);
     let target = mailbox.folder(from).join(OsStr::from_bytes(&name[..end]));
     format!("{} && mv -n {} {} && rm -f {}", edit(path), word(path), word(&target), word(&reason_of(path)))
-}
-
-fn reason_of(path: &Path) -> PathBuf {
-    let mut reason = path.as_os_str().to_owned();
-    reason.push(".reason");
-    reason.into()
 }

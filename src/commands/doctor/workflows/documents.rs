@@ -12,7 +12,7 @@ use askbox_mailbox::family::children;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
-use askbox_mailbox::{Folder, Mailbox, disk, workflows};
+use askbox_mailbox::{Folder, Mailbox, disk, quarantine, workflows};
 use askbox_run::chain::forest;
 use askbox_run::story::Teller;
 use askbox_run::view::archived;
@@ -87,7 +87,7 @@ fn record(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
 /// [`Error::NotFound`].
 pub(in crate::commands::doctor) fn check_known(mailbox: &Mailbox, id: &WorkflowId) -> Result<()> {
     let is_known = OF_WORKFLOW.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
-        || quarantined::names(mailbox).iter().any(|name| quarantined::is_of(name, id));
+        || list::all_names(mailbox, Folder::Quarantine)?.iter().any(|name| quarantine::is_of(name, id));
     if !is_known && archived::latest(mailbox, id)?.is_none() {
         forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
     }
