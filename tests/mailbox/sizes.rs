@@ -6,12 +6,13 @@ use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
 use askbox::mailbox::documents::fields::closing::{Closed, Closing};
 use askbox::mailbox::documents::question::MAX_QUESTION;
+use askbox::mailbox::listing::list;
 use askbox::mailbox::transitions::accept::{self, Decision};
 use askbox::mailbox::transitions::post::{self, IfPending};
 use askbox::mailbox::transitions::{close, settle, undo};
 use askbox::mailbox::trust::Policy;
 use askbox::mailbox::who::caller::Caller;
-use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question, round};
+use askbox::mailbox::{AnswerValue, Folder, Mailbox, QuestionDocument, read_question};
 use askbox::run::claim::{self, ClaimAttempt};
 use serde_json::{Value, json};
 
@@ -250,6 +251,6 @@ mod promises {
         fs::rename(&closed, &path).unwrap();
         settle::settle(&mailbox, &lock).unwrap();
         assert!(read_question::document(&closed).unwrap().typed.closed.is_some());
-        assert_eq!(round::of_workflow(&mailbox, &workflow).len(), 1);
+        assert_eq!(list::rounds_of(&mailbox, &workflow).count(), 1);
     }
 }

@@ -50,6 +50,23 @@ fn three_thousand_rounds_cost_a_look_what_ten_do() {
 }
 
 #[test]
+fn logs_find_the_last_run_behind_rounds_without_one() {
+    needs!("strace");
+    let world = |rounds| {
+        let world = world(rounds);
+        world.sh("for n in 1 2 3 4 5 6 7 8 9 10; do ask-post -w w \"Not now $n?\" -o a=A; ask-answer cancel w; done");
+        world
+    };
+    let (ten, long) = (world(10), world(3_000));
+    let last = |world: &World| world.sh("relaunch logs w | grep -c 'session .* fake'");
+    assert_eq!((last(&ten).as_str(), last(&long).as_str()), ("1", "1"));
+    assert_flat("logs", calls(&ten, "relaunch logs w"), calls(&long, "relaunch logs w"));
+    forget_lists(&long);
+    assert_eq!(last(&long), "1");
+    assert_flat("logs, the second one without a list", calls(&ten, "relaunch logs w"), calls(&long, "relaunch logs w"));
+}
+
+#[test]
 fn a_watcher_makes_the_lists_that_are_missing() {
     needs!("strace");
     let (ten, long) = (world(10), world(3_000));

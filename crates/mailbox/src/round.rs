@@ -126,30 +126,15 @@ pub fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<It
     CLAIMED_OR_CLOSED.into_iter().filter_map(|f| read_question::document(&mailbox.round(f, round)).ok())
 }
 
-/// Returns all readable rounds of a workflow. Closed rounds come first, by the time of their end, then those in `parked/`,
-/// `running/`, `answered/` and `pending/`. The cost grows with the rounds of this workflow and the live rounds of the mailbox, not
-/// with its closed ones. To find the newest rounds, use [`latest`] or [`open_of_workflow`].
-#[must_use]
-pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
-    // `closed/` may hold a million names, so the names of this workflow's rounds come from `runs/`. They are read last, so a round that
-    // moves during the scan is found at least once, and its last place counts.
-    let mut open = in_open_folders(mailbox, workflow);
-    let mut found: Vec<Round> = list::rounds_of(mailbox, workflow).filter_map(|id| in_closed(mailbox, &id)).collect();
-    open.retain(|round| found.iter().all(|closed| closed.id != round.id));
-    found.append(&mut open);
-    let end = |round: &Round| round.document.typed.closed.as_ref().map_or(Time::MAX_UTC, |closed| closed.at);
-    found.sort_by_cached_key(|round| (end(round), place(round.folder), round.id.clone()));
-    found
-}
-
-/// Returns the rounds of a workflow that are not closed, in the order of [`of_workflow`]: the last one is the newest. The cost grows
-/// with the live rounds of the mailbox, not with the history of this workflow.
+/// Returns the readable rounds of a workflow that are not closed: those in `parked/`, then `running/`, `answered/` and `pending/`.
+/// The last one is the newest. The cost grows with the live rounds of the mailbox, not with the history of this workflow.
 #[must_use]
 pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     let mut found = in_open_folders(mailbox, workflow);
     // A round that moves to `closed/` during the scan, or that a power cut brought back, is closed.
     found.retain(|round| is_not_closed(mailbox, &round.id));
-    found.sort_by_cached_key(|round| (place(round.folder), round.id.clone()));
+    let order = [Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending];
+    found.sort_by_cached_key(|round| (order.iter().position(|folder| *folder == round.folder), round.id.clone()));
     found
 }
 
@@ -158,10 +143,6 @@ pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> 
 pub fn find(mailbox: &Mailbox, round: &RoundId) -> Option<Round> {
     let open = in_open_folders(mailbox, &round.workflow).into_iter().rfind(|found| found.id == *round);
     in_closed(mailbox, round).or(open)
-}
-
-fn place(folder: Folder) -> Option<usize> {
-    [Folder::Closed, Folder::Parked, Folder::Running, Folder::Answered, Folder::Pending].iter().position(|f| *f == folder)
 }
 
 fn is_not_closed(mailbox: &Mailbox, id: &RoundId) -> bool {
@@ -229,7 +210,7 @@ pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> 
         .filter(|e| !e.is_missing_file())
 }
 
-/// Returns the newest round of a workflow: the last of [`of_workflow`], without reading the ones before.
+/// Returns the newest round of a workflow: the last of [`open_of_workflow`], or the one that was closed last.
 #[must_use]
 pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
     open_of_workflow(mailbox, workflow).pop().or_else(|| {

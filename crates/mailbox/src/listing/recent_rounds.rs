@@ -1,9 +1,9 @@
 //! The newest rounds of a workflow, found without reading its history.
 //!
 //! `recent/W.json` is a [derived file](crate::derived) of the folder `runs/W`. It lists some rounds of a workflow with many rounds: all
-//! that are not closed, and at least those that began last or were closed last. Every program that makes a round's folder in `runs/W` does
-//! so by [`make_folder`], which adds the round to the list. A program that finds no list that counts reads the names in `runs/W` and the
-//! times of the files in `closed/`, and writes the list.
+//! that are not closed, those that began last or were closed last, and the last one that had a run. Every program that makes a round's
+//! folder in `runs/W` does so by [`make_folder`], which adds the round to the list. A program that finds no list that counts reads the
+//! names in `runs/W` and the times of the files in `closed/`, and writes the list.
 //!
 //! A round whose document cannot be read stays in the list, because an operator may mend it.
 
@@ -124,15 +124,17 @@ fn read_all(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
     Recent { rounds: if are_all { all } else { newest_of(mailbox, all) }, are_all }
 }
 
-/// Those of the rounds that are not closed, that began last, or that were closed last. A closed round whose document cannot be read may be
-/// one of these.
+/// Those of the rounds that are not closed, that began last, or that were closed last, and the last one that had a run. A closed round whose
+/// document cannot be read may be one of these.
 fn newest_of(mailbox: &Mailbox, rounds: Vec<RoundId>) -> Vec<RoundId> {
     let (closed, mut others) = by_file_time(mailbox, rounds);
     let mut unreadable = |round: &RoundId| others.push(round.clone());
     let by_end = newest_closed(mailbox, &closed, KEPT, &mut unreadable, |_, end| end);
     let begun = |document: &QuestionDocument, end| document.typed.asked_at().unwrap_or(end);
     let by_beginning = newest_closed(mailbox, &closed, KEPT, &mut unreadable, begun);
-    let newest = by_end.into_iter().chain(by_beginning).map(|(_, round, _)| round);
+    let had_run = closed.iter().filter(|(_, round)| disk::exists(mailbox.runs_of(round).join("1/run.json")));
+    let last_run = newest_closed(mailbox, had_run, 1, &mut |_| {}, |_, end| end);
+    let newest = by_end.into_iter().chain(by_beginning).chain(last_run).map(|(_, round, _)| round);
     let newest: HashSet<RoundId> = newest.chain(others).collect();
     newest.into_iter().collect()
 }
@@ -157,9 +159,9 @@ type Dated = (Time, RoundId, QuestionDocument);
 
 /// The `wanted` closed rounds with the latest `date`, the latest first. `closed` are the rounds by the times of their files, the newest
 /// first. A round's file is not older than its date, so the reading ends early.
-fn newest_closed(
+fn newest_closed<'a>(
     mailbox: &Mailbox,
-    closed: &[(Time, RoundId)],
+    closed: impl IntoIterator<Item = &'a (Time, RoundId)>,
     wanted: usize,
     unreadable: &mut dyn FnMut(&RoundId),
     date: impl Fn(&QuestionDocument, Time) -> Time,
@@ -182,12 +184,12 @@ fn newest_closed(
     found
 }
 
-/// Returns the rounds of a workflow that were closed last, the last one first, each with its document. Returns up to `wanted`, which is
-/// at most [`KEPT`]. Documents that cannot be read are left out.
+/// Returns the rounds of a workflow that were closed last, the last one first, each with its document. Returns up to `wanted`. The rounds
+/// after the first [`KEPT`] are only those in the list. Documents that cannot be read are left out.
 #[must_use]
 pub fn closed_last(mailbox: &Mailbox, workflow: &WorkflowId, wanted: usize) -> Vec<(RoundId, QuestionDocument)> {
     let (closed, _) = by_file_time(mailbox, recent(mailbox, workflow).rounds);
-    let newest = newest_closed(mailbox, &closed, wanted.clamp(1, KEPT), &mut |_| {}, |_, end| end);
+    let newest = newest_closed(mailbox, &closed, wanted.max(1), &mut |_| {}, |_, end| end);
     newest.into_iter().map(|(_, round, document)| (round, document)).collect()
 }
 
@@ -244,15 +246,20 @@ mod tests {
     #[test]
     fn the_last_round_is_found_among_many_and_few_are_listed() {
         let (_folder, mailbox, workflow) = mailbox();
-        let parked = round(&workflow);
+        let (parked, had_run) = (round(&workflow), round(&workflow));
         make_folder(&mailbox, &parked).unwrap();
+        make_folder(&mailbox, &had_run).unwrap();
+        close(&mailbox, &had_run, -1);
+        std::fs::create_dir(mailbox.runs_of(&had_run).join("1")).unwrap();
+        std::fs::write(mailbox.runs_of(&had_run).join("1/run.json"), "{}").unwrap();
         for n in 0..200 {
             let round = round(&workflow);
             make_folder(&mailbox, &round).unwrap();
             close(&mailbox, &round, n);
             assert_eq!(last(&mailbox, &workflow), round);
             let Recent { rounds, are_all } = recent(&mailbox, &workflow);
-            assert!(rounds.len() <= MOST && rounds.contains(&parked) && are_all == (n < 31), "{n}: {} {are_all}", rounds.len());
+            assert!(rounds.contains(&parked) && rounds.contains(&had_run), "{n}");
+            assert!(rounds.len() <= MOST && are_all == (n < 30), "{n}: {} {are_all}", rounds.len());
         }
         assert!(kept(&mailbox, &workflow).is_some());
         close(&mailbox, &parked, 300);

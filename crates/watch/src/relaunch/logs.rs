@@ -13,7 +13,7 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::{self, file_events::FolderWatch};
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::recent_rounds;
+use askbox_mailbox::listing::recent_rounds::{self, KEPT};
 use askbox_mailbox::{Folder, Mailbox, round, text};
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::story::{Cause, Teller};
@@ -114,10 +114,9 @@ fn tell_who_launches(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId
 /// The workflow's newest round that has a run.
 fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     let open = round::open_of_workflow(mailbox, workflow).into_iter().rev().map(|found| found.id);
-    let closed = recent_rounds::closed_last(mailbox, workflow, 8).into_iter().map(|(id, _)| id);
-    // The last rounds may have closed without a run. Only then all are read.
-    let all = std::iter::once_with(|| round::of_workflow(mailbox, workflow)).flat_map(|all| all.into_iter().rev().map(|found| found.id));
-    for id in open.chain(closed).chain(all) {
+    // The last rounds may have closed without a run. The list has one that had a run.
+    let closed = [KEPT, usize::MAX].into_iter().flat_map(|wanted| recent_rounds::closed_last(mailbox, workflow, wanted)).map(|(id, _)| id);
+    for id in open.chain(closed) {
         if record::latest(mailbox, &id)?.is_some() {
             return Ok(id);
         }
