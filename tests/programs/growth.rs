@@ -67,6 +67,16 @@ fn logs_find_the_last_run_behind_rounds_without_one() {
 }
 
 #[test]
+fn a_page_of_history_costs_the_same_behind_three_thousand_rounds() {
+    needs!("strace");
+    let (few, many) = (world(20), world(3_000));
+    for page in ["askbox history", "askbox history w", "askbox history --limit 5", "askbox history w --limit 5"] {
+        many.sh("askbox history >/dev/null");
+        assert_flat(page, calls(&few, page), calls(&many, page));
+    }
+}
+
+#[test]
 fn a_watcher_makes_the_lists_that_are_missing() {
     needs!("strace");
     let (ten, long) = (world(10), world(3_000));

@@ -107,18 +107,18 @@ pub fn changing<T>(mailbox: &Mailbox, round: &RoundId, change: impl FnOnce() -> 
     done
 }
 
-/// Returns the closed rounds with `wanted` of the newest. `None` if only a list of `closed/` can tell.
+/// Returns the number of closed rounds, and the `wanted` newest of those that `look` takes. `look` leaves out rounds that do not exist. `None`
+/// if only a list of `closed/` can tell.
 #[must_use]
-pub fn newest(mailbox: &Mailbox, wanted: usize) -> Option<Closed> {
+pub fn newest<T>(mailbox: &Mailbox, wanted: usize, look: impl FnMut(RoundId) -> Option<T>) -> Option<(usize, Vec<T>)> {
     if wanted > KEPT || !disk::exists(path(mailbox)) {
         return None;
     }
     // A list is complete between two changes. A reader that gets no lock may find it behind `closed/`, and then lists that.
     let _lock = lock(mailbox);
     let Closings { names, count, .. } = listed(mailbox).filter(|list| list.begun.is_none())?;
-    let rounds = names.iter().filter_map(|name| RoundId::from_file_name(name));
-    let newest: Vec<RoundId> = rounds.filter(|round| disk::exists(mailbox.round(Folder::Closed, round))).take(wanted).collect();
-    (newest.len() >= wanted).then_some(Closed { count, newest })
+    let newest: Vec<T> = names.iter().filter_map(|name| RoundId::from_file_name(name)).filter_map(look).take(wanted).collect();
+    (newest.len() >= wanted).then_some((count, newest))
 }
 
 /// A reading of all names in `closed/`, so that the list can be made from it.
@@ -218,7 +218,8 @@ mod tests {
     }
 
     fn newest_of(mailbox: &Mailbox, wanted: usize) -> Option<Vec<RoundId>> {
-        Some(newest(mailbox, wanted)?.newest)
+        let look = |round| disk::exists(mailbox.round(Folder::Closed, &round)).then_some(round);
+        Some(newest(mailbox, wanted, look)?.1)
     }
 
     #[test]

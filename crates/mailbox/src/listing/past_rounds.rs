@@ -5,8 +5,8 @@
 //! its last late answer. For the others it is the last move of the file. Rounds with the same time come in the order of their ids,
 //! because askbox makes an id from the time.
 //!
-//! If one workflow is asked for, only its names in `runs/` and the small folders are listed. If the caller wants few rounds of all
-//! workflows, their names come from the list of the rounds that were closed last (`closings`), if that counts.
+//! If the caller wants few rounds, their names come from the list of the rounds that were closed last (`closings`), if that has enough. Else,
+//! if one workflow is asked for, only its names in `runs/` and the small folders are listed.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -103,11 +103,12 @@ pub fn newest_first<'a>(
             offer(round);
         };
         let look_at_closed = |id| look(mailbox, PLACES.len() - 1, id);
-        let few = wanted.filter(|_| std::mem::take(&mut is_first) && workflow.is_none());
-        let last = few.and_then(|wanted| closings::newest(mailbox, wanted.saturating_add(MORE)));
-        match (workflow, last) {
-            (Some(workflow), _) => list::rounds_of(mailbox, workflow).filter_map(look_at_closed).for_each(&mut closed),
-            (None, Some(last)) => last.newest.into_iter().filter_map(look_at_closed).for_each(&mut closed),
+        let few = wanted.filter(|_| std::mem::take(&mut is_first));
+        let is_meant = |id: &RoundId| workflow.is_none_or(|workflow| id.workflow == *workflow);
+        let look_at_meant = |id| Some(id).filter(is_meant).and_then(look_at_closed);
+        match (workflow, few.and_then(|wanted| closings::newest(mailbox, wanted.saturating_add(MORE), look_at_meant))) {
+            (_, Some((_, last))) => last.into_iter().for_each(&mut closed),
+            (Some(workflow), None) => list::rounds_of(mailbox, workflow).filter_map(look_at_closed).for_each(&mut closed),
             (None, None) => drop(each_closed(mailbox, wanted, &mut closed)?),
         }
         moving.into_values().for_each(offer);
@@ -121,8 +122,8 @@ pub fn newest_first<'a>(
 /// # Errors
 /// [`Error::Io`](crate::error::Error::Io) if `closed/` cannot be read.
 pub fn closed_last(mailbox: &Mailbox, wanted: usize) -> Result<Closed> {
-    let mut closed = match closings::newest(mailbox, wanted) {
-        Some(closed) => closed,
+    let mut closed = match closings::newest(mailbox, wanted, |id| look(mailbox, PLACES.len() - 1, id).map(|round| round.id())) {
+        Some((count, newest)) => Closed { count, newest },
         None => each_closed(mailbox, Some(wanted), &mut |_| {})?,
     };
     closed.newest.truncate(wanted);
