@@ -76,6 +76,24 @@ fn a_page_of_history_costs_the_same_behind_three_thousand_rounds() {
     }
 }
 
+/// A mailbox with workflows that are over and five that wait for a person.
+fn world_of_workflows(past: usize) -> World {
+    let world = World::new().with_scripted_agent();
+    world.make_mailbox();
+    world.past_workflows(0..past);
+    world.sh("for n in 1 2 3 4 5; do ask-post -w open-$n 'Merge?' -o a=A; done; askbox history --limit 1 >/dev/null; sleep 0.1");
+    world
+}
+
+#[test]
+fn a_thousand_workflows_that_are_over_cost_a_look_what_ten_do() {
+    needs!("strace");
+    let (ten, thousand) = (world_of_workflows(10), world_of_workflows(1_000));
+    for look in ["askbox doctor", "askbox history --limit 5", "relaunch status", "ask-answer list", "askbox tree"] {
+        assert_flat(look, calls(&ten, look), calls(&thousand, look));
+    }
+}
+
 #[test]
 fn a_watcher_makes_the_lists_that_are_missing() {
     needs!("strace");

@@ -1,6 +1,6 @@
 //! The objects of the doctor's checks, and the problems found so far.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::commands::doctor::workflows::road::Road;
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Loaded, Runner};
 use askbox_mailbox::checkpoints::store;
+use askbox_mailbox::derived::FolderState;
 use askbox_mailbox::disk::{self, Entry, LockHolder};
 use askbox_mailbox::documents::checkpoint;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::closings::{self, Closed};
 use askbox_mailbox::text;
-use askbox_mailbox::{Mailbox, pause, quarantine};
-use askbox_run::story::{Teller, cause};
+use askbox_mailbox::{Folder, Mailbox, pause, quarantine};
+use askbox_run::story::{OpenWorkflows, Teller, cause};
 
 /// How long the doctor waits, once, before it says that a watcher hangs.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);
@@ -143,9 +144,16 @@ impl Checkup {
         Teller::new(mailbox, self.context.loaded())
     }
 
-    /// True if all names in `closed/` are read. In a mailbox with a long history, `--all-rounds` asks for that.
-    pub fn lists_closed(&self) -> bool {
-        self.all_rounds || self.closed.count < closings::MANY
+    /// The workflows whose files are checked: the open ones, and the workflows of the closed rounds that are checked. `None` stands for all
+    /// workflows and all names in `closed/`. In a mailbox with a long history, `--all-rounds` asks for that.
+    pub fn recent_workflows(&self) -> Option<BTreeSet<WorkflowId>> {
+        let mailbox = self.mailbox.as_ref().filter(|_| !self.all_rounds)?;
+        let known = FolderState::of(&mailbox.folder(Folder::Runs)).and_then(|runs| runs.folders());
+        if self.closed.count < closings::MANY && known.is_none_or(|known| known < closings::MANY as u64) {
+            return None;
+        }
+        let open = OpenWorkflows::find(mailbox).ok()?;
+        Some(open.ids().chain(self.closed.newest.iter().map(|round| &round.workflow)).cloned().collect())
     }
 
     /// The path for people: relative to the mailbox if it lies in the mailbox.

@@ -198,7 +198,7 @@ pub struct Demo {
 pub struct Doctor {
     /// Check only the files of this workflow: its documents, rounds, runs and waits
     pub id: Option<WorkflowId>,
-    /// Check every closed round. Without it, only the newest ones are checked
+    /// Check every closed round. Without it, only the newest ones and their workflows are checked
     #[arg(long)]
     pub all_rounds: bool,
     /// The age from which an unanswered question is stale, such as 12h or 3d

@@ -1,5 +1,6 @@
 //! Owners, modes, links and names of the mailbox's folders and files, and temporary files that a program left when it was killed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -56,8 +57,11 @@ fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
 }
 
 /// Looks for temporary files below the folders in `runs/`.
-fn all_leftovers(checkup: &mut Checkup) {
+fn all_leftovers(checkup: &mut Checkup, recent: Option<BTreeSet<WorkflowId>>) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
+    if let Some(recent) = recent {
+        return recent.iter().for_each(|workflow| leftovers_of(checkup, &mailbox, workflow));
+    }
     for entry in entries(&mailbox.folder(Folder::Runs)).filter(Entry::is_folder) {
         match name(&entry.path).parse() {
             Ok(workflow) => leftovers_of(checkup, &mailbox, &workflow),
@@ -91,21 +95,21 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     folder(checkup, &root, true);
     look_for_leftovers(checkup, &root, 0);
     checkup.sorted(|checkup| top(checkup, &root));
+    let recent = checkup.recent_workflows();
     for kind in Folder::ALL {
         let path = root.join(kind.name());
         if !disk::exists(&path) || !folder(checkup, &path, false) {
             continue;
         }
-        checkup.sorted(|checkup| match kind {
-            Folder::Closed if !checkup.lists_closed() => {
-                let newest = checkup.closed.newest.clone();
-                newest.iter().map(|round| path.join(round.file_name())).for_each(|path| _ = file(checkup, &path));
-            }
-            Folder::Runs => {
+        checkup.sorted(|checkup| match (kind, &recent) {
+            (Folder::Closed, Some(_)) => checkup.closed.newest.clone().iter().for_each(|of| _ = file(checkup, &path.join(of.file_name()))),
+            (Folder::Checkpoints | Folder::Workflows, Some(ids)) => ids.iter().for_each(|id| _ = file(checkup, &path.join(id.file_name()))),
+            (Folder::Runs, Some(_)) => {}
+            (Folder::Runs, None) => {
                 look_for_leftovers(checkup, &path, 0);
                 entries(&path).filter(Entry::is_link).for_each(|entry| _ = file(checkup, &entry.path));
             }
-            Folder::Awaits => {
+            (Folder::Awaits, _) => {
                 look_for_leftovers(checkup, &path, 1);
                 waits(checkup, &path);
             }
@@ -115,7 +119,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             }
         });
     }
-    checkup.sorted(all_leftovers);
+    checkup.sorted(|checkup| all_leftovers(checkup, recent));
 }
 
 /// Checks what lies beside the folders of the mailbox: the audit, and what stands in the place of a file that askbox writes for itself. These

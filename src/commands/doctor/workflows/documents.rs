@@ -1,5 +1,5 @@
-//! Checks the documents of the mailbox, folder by folder and one at a time. Of the closed rounds, it checks the newest ones, so that its
-//! cost does not grow with the history; with `--all-rounds` it checks all. `askbox doctor ID` checks the files of one workflow, found in the
+//! Checks the documents of the mailbox, folder by folder and one at a time. Of the closed rounds, it checks the newest ones and the files of
+//! their workflows, so that its cost does not grow with the history; with `--all-rounds` it checks all. `askbox doctor ID` checks the files of one workflow, found in the
 //! same way as the programs find them.
 
 use std::path::PathBuf;
@@ -24,12 +24,16 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     }
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let teller = checkup.teller(&mailbox);
+    let recent = checkup.recent_workflows();
     let all = [Folder::Pending, Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed, Folder::Checkpoints, Folder::Workflows];
     for folder in all {
         checkup.sorted(|checkup| {
             if folder == Folder::Closed && !checkup.all_rounds {
                 let newest = checkup.closed.newest.clone();
                 return newest.iter().for_each(|round| runs::look(checkup, &teller, folder, round));
+            }
+            if let (Folder::Checkpoints | Folder::Workflows, Some(recent)) = (folder, &recent) {
+                return recent.iter().for_each(|id| check_workflow(checkup, &teller, folder, id));
             }
             for name in entries(&mailbox.folder(folder)).map(|e| name(&e.path)) {
                 checkup.progress.count(folder.name());
