@@ -1,6 +1,6 @@
 //! Three thousand rounds of one workflow cost what ten do: the system calls of each program are counted, not the time.
 
-use crate::support::{World, needs, strace, until};
+use crate::support::{Terminal, World, needs, strace, until};
 
 /// What people and agents look at.
 const LOOKS: [&str; 7] =
@@ -92,6 +92,32 @@ fn a_thousand_workflows_that_are_over_cost_a_look_what_ten_do() {
     for look in ["askbox doctor", "askbox history --limit 5", "relaunch status", "ask-answer list", "askbox tree"] {
         assert_flat(look, calls(&ten, look), calls(&thousand, look));
     }
+}
+
+/// The number of system calls of an inbox that is opened, shows a question and then the answered ones.
+fn inbox_calls(world: &World) -> usize {
+    let terminal = Terminal::new(world);
+    terminal.press(&["strace -f -qq -e signal=none -o trace askbox inbox; echo left=$?", "Enter"]);
+    terminal.see("? help");
+    terminal.press(&["Tab"]);
+    // All rows are read before the first one is shown.
+    terminal.see("  delivered  ");
+    terminal.press(&["q"]);
+    terminal.see("left=0");
+    std::fs::read_to_string(world.path("trace")).unwrap().lines().count()
+}
+
+#[test]
+fn an_inbox_costs_the_same_beside_a_long_history() {
+    needs!("strace", "tmux");
+    let few = inbox_calls(&world_of_workflows(150));
+    assert_flat("workflows", few, inbox_calls(&world_of_workflows(1_000)));
+    let rounds = |count| {
+        let world = world(count);
+        world.sh("ask-post -w w 'Merge?' -o a=A; askbox history --limit 1 >/dev/null");
+        inbox_calls(&world)
+    };
+    assert_flat("rounds", rounds(150), rounds(3_000));
 }
 
 #[test]

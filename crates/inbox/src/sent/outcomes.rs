@@ -67,8 +67,8 @@ impl Outcomes {
         let mailbox = teller.mailbox();
         let found = past_rounds::newest_first(mailbox, None, None, Some(SHOWN));
         let entries = found.filter_map(|round| history::entry(teller, &round.ok()?).ok().flatten());
-        let rows: Vec<_> =
-            sent.iter().rev().filter_map(offered).take(SHOWN).chain(entries.filter_map(|entry| outcome(mailbox, entry))).collect();
+        let here = entries.filter_map(|entry| outcome(mailbox, entry));
+        let rows: Vec<_> = sent.iter().rev().filter_map(offered).chain(here).take(SHOWN).collect();
         let chosen = before.and_then(Self::chosen).map(|chosen| chosen.at.clone());
         let at = chosen.and_then(|at| rows.iter().position(|row| row.at == at)).unwrap_or(0);
         let mut outcomes = Self { rows, at, old_since: None };
