@@ -157,7 +157,7 @@ fn cut(line: &str, columns: Option<usize>) -> String {
 /// The details of a workflow: its reply, its question, its current work, or the reason why it stopped.
 fn said(node: &Node) -> String {
     let status = &node.status;
-    let (question, why) = (text::excerpt(&status.question, EXCERPT), text::excerpt(status.why.as_deref().unwrap_or_default(), EXCERPT));
+    let (question, why) = (text::excerpt(&status.question, EXCERPT), text::excerpt(status.why_in_short().unwrap_or_default(), EXCERPT));
     let said = match (&status.live, status.state) {
         _ if node.in_ring => format!("(recorded as its own ancestor) {question}"),
         (Some(live), ..) if status.state == Standing::Running => {

@@ -109,7 +109,7 @@ fn errors_and_warnings_break_between_words() {
         &shown,
         "answer: `c` is none of the options hint: choose one of: a (add --text if these are the person's own words)",
     );
-    assert!(shown.contains("hint: see where it stands: relaunch status docs\n"), "{shown}");
+    assert!(shown.contains("error: docs has no run: it is pending\nhint: ask-answer show docs\n"), "{shown}");
     let piped = world.shell("ask-post Merge? -w other").stderr;
     assert_eq!(piped.lines().count(), 1, "{piped}");
 }

@@ -104,7 +104,7 @@ fn an_answer_tells_that_no_session_of_codex_will_hear_of_it() {
     watcher.stop();
     let says = |id: &str, why: &str| {
         let outcome = world.run("ask-answer", &[id, "a"]);
-        let words = format!("its session of Codex is not told, because {why}; to start an agent with the answer: relaunch {id}");
+        let words = format!("its session of Codex is not told, because {why}: relaunch {id}");
         assert!(outcome.words().contains(&words), "{}", outcome.words());
     };
     says("stopped", "no watcher is running");

@@ -132,6 +132,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let about_watcher = match &refused {
         Some(Error::NotFound { .. }) => "There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n",
         Some(_) => "The mailbox cannot be used as it is, so no watcher can run.\n",
+        None if watcher && checkup.is_watcher_stopped() => "A watcher is there, but a signal has stopped it.\n",
         None if watcher => "A watcher is running.\n",
         None if checkup.loaded.is_err() => "No watcher is running. First mend the configuration, then start one with: relaunch watch\n",
         None => "No watcher is running; start one with: relaunch watch\n",
@@ -155,8 +156,10 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     drop(checkup.progress);
     let more = Some(checkup.findings.more).filter(|more| *more > 0);
     let findings = checkup.findings.told();
+    // The road names the command that mends it.
+    let is_held_up = checkup.road.as_ref().is_some_and(Road::is_held_up);
     let report = Report {
-        ok: findings.is_empty(),
+        ok: findings.is_empty() && !is_held_up,
         findings,
         more,
         not_checked,
@@ -184,8 +187,7 @@ impl Report {
         out.push_str(&self.facts.words());
         out.push_str(&weaker::words(self.weaker));
         out.extend(self.road.iter().map(|road| format!("\n{}\n", road.words())));
-        // The road names the command that starts it.
-        let is_held_up = self.road.as_ref().is_some_and(|road| road.waits_at(&["watcher", "program", "queue"]));
+        let is_held_up = self.road.as_ref().is_some_and(Road::is_held_up);
         match self.findings.iter().map(Finding::count).sum::<u64>() {
             0 if is_held_up => out.push_str("No other problem found.\n"),
             0 => out.push_str("No problems found.\n"),

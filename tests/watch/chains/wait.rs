@@ -26,7 +26,7 @@ fn wait_names_the_command_that_shows_the_question() {
     assert_eq!(tree.spawn("w"), "SGN_PEND_STARTED (w)");
     let waited = tree.world.run("relaunch", &["wait", "w", "--timeout", "100ms"]);
     assert_eq!(waited.code(), 6, "{waited:?}");
-    assert!(waited.stderr.contains("w needs an answer, or an event, to go on: ask-answer show w"), "{waited:?}");
+    assert!(waited.stderr.contains("w needs an answer to go on: ask-answer show w"), "{waited:?}");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn an_awaiting_root_says_what_it_waits_for_and_what_to_type() {
     };
     said("leaf asks a question: ask-answer leaf ANSWER");
     tree.answer("leaf");
-    said("leaf is answered, and a watcher runs it; to run it now: relaunch leaf");
+    said("leaf is answered (no watcher runs): relaunch watch, or to run it now: relaunch leaf");
     tree.world.ok("relaunch", &["leaf"]);
     said("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume root");
     assert_eq!(tree.resume("root"), (0, "passed on: it is 2".into()));
@@ -74,9 +74,7 @@ mod promises {
         command.args(["wait", "w", "--timeout", "5m"]);
         command.stdout(std::fs::File::create(&result).unwrap()).stderr(std::fs::File::create(&said).unwrap()).stdin(Stdio::null());
         let mut waiting = Running::start(&mut command);
-        until("the person is told of the question", || {
-            std::fs::read_to_string(&said).unwrap().contains("needs an answer, or an event, to go on")
-        });
+        until("the person is told of the question", || std::fs::read_to_string(&said).unwrap().contains("needs an answer to go on"));
         tree.answer("w");
         assert!(waiting.wait().success());
         let result = std::fs::read_to_string(&result).unwrap();

@@ -26,7 +26,22 @@ pub fn row(line: String) -> String {
 }
 
 /// The programs whose commands a message may end with.
-const PROGRAMS: [&str; 6] = ["ask-answer", "ask-post", "askbox", "checkpoint", "relaunch", "claude"];
+const PROGRAMS: [&str; 14] = [
+    "ask-answer",
+    "ask-post",
+    "askbox",
+    "checkpoint",
+    "relaunch",
+    "claude",
+    "codex",
+    "kill",
+    "chmod",
+    "mkdir",
+    "sudo",
+    "systemctl",
+    "npm",
+    "${EDITOR:-vi}",
+];
 
 /// A message for standard error. Each line breaks between words. The last command of a line stays whole, so that it can be copied.
 pub fn message(words: &str) -> String {

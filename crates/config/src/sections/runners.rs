@@ -1,6 +1,6 @@
 //! `[runner]` and `[runner.NAME]`: the agent programs, and the workflows that each of them runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -136,11 +136,11 @@ impl Runners {
             Some(runner) => runner.clone(),
             None if name == CLAUDE => Runner::default(),
             None => {
-                let known: Vec<_> = self.named.keys().map(String::as_str).chain([CLAUDE]).collect();
+                let known: BTreeSet<_> = self.named.keys().map(String::as_str).chain([CLAUDE]).collect();
                 return Err(Error::invalid(
                     "runner.default",
                     format!("names `{name}`, which has no [runner.{name}]"),
-                    format!("add that section, or use one of: {}", known.join(", ")),
+                    format!("add that section, or use one of: {}", Vec::from_iter(known).join(", ")),
                 ));
             }
         };

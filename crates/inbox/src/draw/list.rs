@@ -105,7 +105,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
     let whole = format!("{waiting}{events}{position}");
     let left = if width(&whole) <= columns { whole } else { cut(&format!("{waiting}{position}"), columns) };
     let held_up = app.held_up_by.filter(|_| matches!(app.until, Until::Left));
-    let held_up = held_up.map(|cause| Span::styled(cause.in_short(), urgent()));
+    let held_up = held_up.map(|cause| Span::styled(cause.in_short().unwrap_or_default(), urgent()));
     let asked = app.heard.now.being_asked();
     let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
     let mut line = Line::from(Span::styled(left, bold()));

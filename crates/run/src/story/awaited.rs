@@ -6,9 +6,9 @@ use crate::story::cause::HoldUp;
 use crate::story::kind::Cause;
 use crate::story::shape::{Standing, Story};
 use crate::story::teller::Teller;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Mailbox, text};
 
 /// The most workflows that are named.
 const NAMED: usize = 3;
@@ -45,18 +45,23 @@ fn last_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> BTreeSet<WorkflowId
 }
 
 /// The next step for one awaited workflow, with the command.
-fn todo_about(status: &Story) -> String {
-    let id = &status.workflow_id;
-    match status.state {
+fn todo_about(story: &Story) -> String {
+    let id = &story.workflow_id;
+    let next = story.next.clone().unwrap_or_else(|| format!("relaunch status {id}"));
+    match story.state {
         Standing::Pending | Standing::Overdue => format!("{id} asks a question: ask-answer {id} ANSWER"),
         Standing::Waiting => format!("{id} waits for an event; to end that wait: ask-answer {id} ANSWER"),
         Standing::Running => format!("{id} is at work: relaunch logs -f {id}"),
         Standing::Parked => {
-            let todo = status.todo.clone().unwrap_or_else(|| format!("to go on: relaunch retry {id}"));
+            let todo = story.todo.clone().unwrap_or_else(|| format!("to go on: {next}"));
             format!("{id} is parked; {todo}")
         }
-        Standing::Interrupted => format!("{id} was stopped; to go on: relaunch {id}"),
-        Standing::Unreadable => format!("the files of {id} cannot be read: askbox doctor"),
-        state => format!("{id} is {}, and a watcher runs it; to run it now: relaunch {id}", state.word()),
+        state => {
+            let why = story.why.as_ref().map(|why| format!(" ({})", text::excerpt(why, 200))).unwrap_or_default();
+            let now = format!("relaunch {id}");
+            let or_now =
+                if next.contains(&now) || state == Standing::Unreadable { String::new() } else { format!(", or to run it now: {now}") };
+            format!("{id} is {}{why}: {next}{or_now}", state.word())
+        }
     }
 }

@@ -60,7 +60,8 @@ impl HoldUp {
     /// [`words`](Self::words) with the time as the reader has it.
     pub fn words_at(&self, moment: impl Fn(Time) -> String) -> String {
         let until = if self.cause == Cause::Held { "; nothing is launched until" } else { "" };
-        format!("{}{until}: {}", self.clause(moment), self.next)
+        let said = format!("{}{until}", self.clause(moment));
+        if said.ends_with(&self.next) { said } else { format!("{said}: {}", self.next) }
     }
 
     /// Says it about an answered workflow.
@@ -181,7 +182,7 @@ pub fn no_program(config: &Config, id: &WorkflowId) -> Option<HoldUp> {
 
 /// The cause if a session of Codex is not told of its answer, for this reason.
 pub fn not_told(id: &WorkflowId, why: &str) -> HoldUp {
-    let why = format!("its session of Codex is not told, because {why}; to start an agent with the answer");
+    let why = format!("its session of Codex is not told, because {why}");
     HoldUp::new(Cause::NotTold, why, format!("relaunch {id}"))
 }
 

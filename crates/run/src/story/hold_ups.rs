@@ -23,12 +23,15 @@ use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::time;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Question, disk};
+use askbox_mailbox::{Folder, Mailbox, Question, disk, text};
 
 /// A watcher hangs if it has left an answer alone for this long, while the queue, the runs and the watcher did not change.
 const HANGS: Duration = Duration::from_secs(60);
 /// A watcher takes an answer within this time, unless something holds it up.
 const TAKES: Duration = Duration::from_secs(5);
+
+/// Who goes on with an answer that no agent is launched for.
+pub(super) const BY_SESSION: &str = "the session that asked takes the answer itself";
 
 /// A round, and what its state was found to be.
 #[derive(Clone, Copy)]
@@ -44,7 +47,8 @@ pub(super) fn of(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
     if !teller.tells_causes() {
         return Vec::new();
     }
-    let named = |hold_up: HoldUp| if teller.general().contains(&hold_up) { hold_up } else { teller.in_this_mailbox(hold_up) };
+    let is_general = |hold_up: &HoldUp| teller.general().iter().any(|known| known.cause == hold_up.cause && known.next == hold_up.next);
+    let named = |hold_up: HoldUp| if is_general(&hold_up) { hold_up } else { teller.in_this_mailbox(hold_up) };
     of_state(teller, found).into_iter().chain(may_have_run(teller, found)).map(named).collect()
 }
 
@@ -91,8 +95,13 @@ fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
 /// The time of the question is over: a watcher applies what its asker wanted then, or a person answers.
 fn overdue(teller: &Teller<'_>, Found { round, question, .. }: Found<'_>) -> Vec<HoldUp> {
     let is_for_watcher = question.asked.on_expiry() != OnExpiry::Keep && !timers::is_undecided(teller.mailbox, question, round);
+    let then = match (question.asked.on_expiry(), &question.asked.default) {
+        (OnExpiry::Default, Some(default)) => format!("answer it with its default, {}", text::excerpt(&default.to_text(), 60)),
+        _ => "cancel it".to_owned(),
+    };
+    let to_apply = |hold_up: HoldUp| HoldUp { why: format!("{}, and its time is over: a watcher is to {then}", hold_up.why), ..hold_up };
     let person = HoldUp::new(Cause::Person, "a person has to answer", format!("ask-answer show {}", round.workflow));
-    of_watcher(teller).filter(|_| is_for_watcher).into_iter().chain([person]).collect()
+    of_watcher(teller).filter(|_| is_for_watcher).map(to_apply).into_iter().chain([person]).collect()
 }
 
 /// The question waits for an event, which a watcher sees.
@@ -145,7 +154,7 @@ pub(super) fn of_session(mailbox: &Mailbox, config: Option<&Config>, question: &
         return cause::not_told(id, why);
     }
     let next = delivery::resume_command(question).unwrap_or_else(|| format!("relaunch {id}"));
-    HoldUp::new(Cause::Session, format!("{} takes the answer itself", Delivery::Session.who()), next)
+    HoldUp::new(Cause::Session, BY_SESSION, next)
 }
 
 /// Says why no watcher tells sessions of Codex of their answers. `None` if one does.
@@ -190,7 +199,14 @@ fn to_launch(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         if queue.state == QueueState::Probing {
             all.push(HoldUp::new(Cause::Probing, format!("the queue tries one run before it goes on: {why}"), "relaunch status"));
         } else if live >= most {
-            all.push(HoldUp::new(Cause::MaxConcurrent, format!("{live} runs are live, and {most} may be"), "relaunch status"));
+            all.push(HoldUp::new(
+                Cause::MaxConcurrent,
+                format!(
+                    "{}, and relaunch.max_concurrent allows {most}",
+                    if live == 1 { "1 run is live".to_owned() } else { format!("{live} runs are live") }
+                ),
+                "relaunch status",
+            ));
         }
     }
     if all.is_empty() {
@@ -220,7 +236,7 @@ fn left_alone(teller: &Teller<'_>, found: Found<'_>) -> Option<HoldUp> {
     let watcher = disk::shared_lock_holder(&mailbox.lock_file("watchers"))?;
     let keys = teller.config().map(|config| begun_with::changed_since(mailbox, config, watcher.pid)).unwrap_or_default();
     if !keys.is_empty() {
-        let why = format!("the watcher, {watcher}, is older than the configuration: it does not know {}", keys.join(", "));
+        let why = format!("the watcher, {watcher}, began with another configuration: {} changed since", keys.join(", "));
         return Some(HoldUp::new(Cause::OlderWatcher, why, cause::restart(watcher.pid)));
     }
     let why = format!(

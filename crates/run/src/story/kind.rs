@@ -134,17 +134,24 @@ impl Cause {
         matches!(self, Self::Held | Self::Failures | Self::NoProgram | Self::DayCost | Self::DayCostReserved)
     }
 
-    /// The words for the corner of a screen, for a cause that holds everything up.
-    pub fn in_short(self) -> &'static str {
-        match self {
+    /// The words for a row of a list, or for the corner of a screen. `None` if the round's own reason says more.
+    pub fn in_short(self) -> Option<&'static str> {
+        Some(match self {
             Self::FullDisk => "the disk is full",
             Self::ReadOnly => "mounted read-only",
             Self::Configuration => "the configuration is broken",
             Self::NoProgram => "no agent can be started",
             Self::NoWatcher => "no watcher runs",
             Self::WatcherStopped => "the watcher is stopped",
+            Self::OlderWatcher => "the watcher is too old",
+            Self::WatcherHangs => "the watcher hangs",
             Self::NotTold => "the session is not told",
-            _ => "the queue is paused",
-        }
+            Self::Held | Self::Failures | Self::DayCost | Self::DayCostReserved => "the queue is paused",
+            Self::Probing => "the queue tries one run",
+            Self::MaxConcurrent => "other runs are live",
+            Self::NotCounted => "the answer does not count",
+            Self::HalfDone => "its answer was half taken back",
+            _ => return None,
+        })
     }
 }

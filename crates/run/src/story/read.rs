@@ -195,8 +195,12 @@ impl Teller<'_> {
             return Ok(self.with_earlier_answer(story));
         }
         let story = if found.folder == Folder::Closed { self.unless_cancelled(story, found.document.typed.asked_at()) } else { story };
-        if let (Standing::Dropped, Some(closing)) = (story.state, &found.document.typed.closed) {
-            return Ok(Story { why: Some(given_up(closing, story.why.as_deref())), ..story });
+        match (story.state, &found.document.typed.closed) {
+            (Standing::Dropped, Some(closing)) => return Ok(Story { why: Some(given_up(closing, story.why.as_deref())), ..story }),
+            (Standing::Withdrawn, Some(closing)) if story.why.is_none() => {
+                return Ok(Story { why: Some(format!("by {}", text::excerpt(&closing.by, 60))), ..story });
+            }
+            _ => {}
         }
         if story.state != Standing::Delivered || waits.is_empty() {
             return Ok(story);
@@ -316,7 +320,7 @@ impl Teller<'_> {
             .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
             .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
             .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
-            .or_else(|| to_session.then(|| format!("{} takes the answer itself", Delivery::Session.who())))
+            .or_else(|| to_session.then(|| hold_ups.first().map_or_else(|| hold_ups::BY_SESSION.to_owned(), |first| first.why.clone())))
             .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at)));
         let own_todo = run
             .as_ref()
@@ -329,20 +333,25 @@ impl Teller<'_> {
             .or_else(|| (state == Standing::Sent).then(|| end::if_you_know(&round.workflow)))
             .or_else(|| to_session.then(|| instead_of_its_session(question)))
             .or_else(|| (folder == Folder::Closed).then(|| next_prompt::offer(question)).flatten());
-        let first = hold_ups.first().filter(|first| waits_for_launch(state) && !to_session && says_more(first.cause));
+        let is_for_watcher = |cause| matches!(cause, Cause::NoWatcher | Cause::WatcherStopped);
+        let is_to_launch = waits_for_launch(state) && !to_session;
+        let first = hold_ups.first().filter(|first| is_for_watcher(first.cause) || is_to_launch && says_more(first.cause));
+        // Whoever mends only the first cause would meet the next one.
+        let others = hold_ups.iter().skip(1).filter(|other| is_to_launch && other.cause.is_in_the_way() && says_more(other.cause));
+        let clauses: Vec<_> = first.into_iter().chain(others).map(|hold_up| hold_up.clause(|at| self.moment(at))).collect();
         let why = match first {
-            Some(first) if matches!(state, Standing::Answered | Standing::Queued) => {
+            Some(_) if matches!(state, Standing::Answered | Standing::Queued) => {
                 let earlier = self.earlier_failure(round, run.as_ref());
-                Some(first.clause(|at| self.moment(at)) + &earlier.unwrap_or_default())
+                Some(clauses.join("; also, ") + &earlier.unwrap_or_default())
             }
-            Some(first) => also(own_why.as_deref(), &first.clause(|at| self.moment(at))),
+            Some(_) => also(own_why.as_deref(), &clauses.join("; also, ")),
             None if state == Standing::Sent => Some(end::NOT_KNOWN_YET.into()),
             None => own_why,
         };
         let open = hold_ups.iter().find(|hold_up| hold_up.cause == Cause::MayHaveRun);
         let why = open.map_or(why.clone(), |open| also(why.as_deref(), &open.why));
         let todo = match first {
-            Some(first) if first.cause == Cause::NoWatcher => {
+            Some(first) if first.cause == Cause::NoWatcher && is_to_launch => {
                 own_todo.or_else(|| Some(format!("{}, or once: relaunch {}", first.next, round.workflow)))
             }
             Some(first) if first.cause.is_in_the_way() => own_todo.or_else(|| Some(first.next.clone())),

@@ -266,6 +266,12 @@ impl Story {
         self.cost().map(|cost| if cost.starts_with('$') { cost } else { format!("cost {cost}") })
     }
 
+    /// The reason for this state, for a row of a list.
+    pub fn why_in_short(&self) -> Option<&str> {
+        let of_cause = self.cause.filter(|_| !matches!(self.state, Standing::Parked | Standing::Waiting)).and_then(Cause::in_short);
+        self.why.as_deref().map(|why| of_cause.unwrap_or(why))
+    }
+
     /// The command that lets the round go on, unless the words about what to do name it.
     pub fn next_beside_todo(&self) -> Option<&str> {
         self.next.as_deref().filter(|next| !self.todo.as_ref().is_some_and(|todo| todo.contains(next)))

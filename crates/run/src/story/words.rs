@@ -19,7 +19,7 @@ pub fn in_words(found: &Round) -> String {
         (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
         (None, Folder::Running) if found.document.typed.asked.live.is_some() => NOT_KNOWN_YET.into(),
         (None, Folder::Running) => "answered; a run has claimed it".into(),
-        (None, Folder::Parked) => "answered; parked, because its runs failed".into(),
+        (None, Folder::Parked) => "answered; parked".into(),
         (None, folder) => folder.name().into(),
     }
 }

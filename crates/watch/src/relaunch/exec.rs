@@ -27,6 +27,6 @@ pub fn exec(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, program
     match on_demand::exec_now(mailbox, &config, workflow)? {
         RunNow::Supervise(attempt) => foreground::run_once(mailbox, &config, attempt, json),
         RunNow::Delivered => Ok(0),
-        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
+        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, context, workflow, refused)),
     }
 }

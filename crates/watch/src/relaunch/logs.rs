@@ -31,7 +31,7 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
     // The program ends when the reader goes away, even while there is nothing to write.
     let _poll_thread = follow.then(|| on_hangup(|| std::process::exit(0)));
     let mut lines = Lines::new(from, how);
-    let found = if follow { to_follow(mailbox, context, workflow) } else { newest(mailbox, workflow) };
+    let found = if follow { to_follow(mailbox, context, workflow) } else { newest(mailbox, context, workflow) };
     let round = match found {
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
@@ -91,7 +91,7 @@ fn to_follow(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Res
         let in_folder = |folder| rounds.iter().rfind(|found| found.folder == folder).map(|found| &found.id);
         match (in_folder(Folder::Running), in_folder(Folder::Answered)) {
             (Some(claimed), _) if record::latest(mailbox, claimed)?.is_some() => return Ok(claimed.clone()),
-            (None, None) => return newest(mailbox, workflow),
+            (None, None) => return newest(mailbox, context, workflow),
             _ if !std::mem::replace(&mut is_told, true) => tell_who_launches(mailbox, context, workflow)?,
             _ => match &running {
                 Some(running) => running.wait(LOOK_EVERY),
@@ -112,7 +112,7 @@ fn tell_who_launches(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId
 }
 
 /// The workflow's newest round that has a run.
-fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
+fn newest(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Result<RoundId> {
     let open = round::open_of_workflow(mailbox, workflow).into_iter().rev().map(|found| found.id);
     // The last rounds may have closed without a run. The list has one that had a run.
     let closed = [KEPT, usize::MAX].into_iter().flat_map(|wanted| recent_rounds::closed_last(mailbox, workflow, wanted)).map(|(id, _)| id);
@@ -121,7 +121,10 @@ fn newest(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
             return Ok(id);
         }
     }
-    Err(Error::not_found(format!("{workflow} has no run"), format!("see where it stands: relaunch status {workflow}")))
+    let story = Teller::new(mailbox, context.loaded()).at_a_glance(workflow);
+    let why = story.why.map(|why| format!(", {}", text::excerpt(&why, 200))).unwrap_or_default();
+    let next = story.next.unwrap_or_else(|| format!("relaunch status {workflow}"));
+    Err(Error::not_found(format!("{workflow} has no run: it is {}{why}", story.state.word()), next))
 }
 
 /// After a stopped run, the program ends once the reader has taken nothing for this long.

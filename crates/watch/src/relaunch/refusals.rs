@@ -1,5 +1,6 @@
 //! The errors when no answer or run of a workflow can be claimed now, or when the workflow does not exist.
 
+use askbox_cli::program::Context;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::WorkflowId;
@@ -13,8 +14,8 @@ fn is_over(state: Standing) -> bool {
 }
 
 /// The refusal as an error, with a hint that fits the workflow's status.
-pub fn error_of(mailbox: &Mailbox, workflow: &WorkflowId, refusal: Refusal) -> Error {
-    let now = match Teller::of_states(mailbox).of_workflow(workflow) {
+pub fn error_of(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, refusal: Refusal) -> Error {
+    let now = match Teller::new(mailbox, context.loaded()).of_workflow(workflow) {
         Ok(now) => now,
         Err(e) => return e,
     };

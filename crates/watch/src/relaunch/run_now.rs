@@ -30,7 +30,7 @@ pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json
     match on_demand::run_now(mailbox, &config, workflow)? {
         RunNow::Supervise(attempt) => in_foreground(mailbox, config, workflow, attempt, json),
         RunNow::Delivered => Ok(0),
-        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, workflow, refused)),
+        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, context, workflow, refused)),
     }
 }
 

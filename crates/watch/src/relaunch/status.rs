@@ -128,7 +128,7 @@ fn head(width: usize) -> String {
 fn rows(all: &[Story], width: usize) -> String {
     let mut out = String::new();
     for status in all {
-        let why = status.why.as_ref().map(|w| format!("  ({})", text::excerpt(w, 60))).unwrap_or_default();
+        let why = status.why_in_short().map(|why| format!("  ({})", text::excerpt(why, 60))).unwrap_or_default();
         out.push_str(&format!(
             "{:<width$}  {:<11}  {:>8}  {}{why}\n",
             status.workflow_id,
@@ -283,7 +283,7 @@ pub fn show_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> 
         if std::mem::take(&mut is_first) {
             program::print(&short_line(["WORKFLOW", "STATE", "AGE", "QUESTION"], columns))?;
         }
-        let why = status.why.as_ref().map_or_else(String::new, |why| format!("  ({})", text::one_line(why)));
+        let why = status.why_in_short().map_or_else(String::new, |why| format!("  ({})", text::one_line(why)));
         let question = text::one_line(&status.question) + &why;
         program::print(&short_line([status.workflow_id.as_str(), status.state.word(), &age(&status), &question], columns))?;
     }

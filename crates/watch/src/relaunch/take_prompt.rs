@@ -21,7 +21,7 @@ pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: b
         Some(sent) => sent,
         None => match claim::for_main_agent(mailbox, workflow, &policy)? {
             ClaimAttempt::Claimed(claim) => *claim,
-            ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+            ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, context, workflow, refused)),
         },
     };
     let question_id = claim.run.question_id;
@@ -46,7 +46,7 @@ pub fn print_prompt(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId,
     let config = context.config()?;
     let claim = match claim::for_main_agent(mailbox, workflow, &config.answers.policy())? {
         ClaimAttempt::Claimed(claim) => claim,
-        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, workflow, refused)),
+        ClaimAttempt::Refused(refused) => return Err(refusals::error_of(mailbox, context, workflow, refused)),
     };
     let text = message::first_message(mailbox, &config, &claim.document.typed, &claim.run)?;
     if json {

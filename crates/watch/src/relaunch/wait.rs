@@ -11,13 +11,12 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, round, time};
+use askbox_mailbox::{Folder, Mailbox, round, text, time};
 use askbox_run::attempt::record;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::progress;
 use askbox_run::log;
-use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{self, Cause, Teller};
 
 /// The longest default wait, outside an agent's Bash tool.
@@ -44,11 +43,11 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
     let mut told = None;
     let mut tell = |asks: bool| -> Result<()> {
         let now = what_it_waits_for(mailbox, context, workflow, asks)?;
-        if told.as_ref() != Some(&now) {
-            if let Some(now) = &now {
-                tracing::warn!("{now}");
-            }
-            told = Some(now);
+        // The words may hold an age, which changes at each look.
+        let kind = now.as_ref().map(|(cause, words)| (*cause, cause.is_none().then(|| words.clone())));
+        if told.as_ref() != Some(&kind) {
+            now.iter().for_each(|(_, words)| tracing::warn!("{words}"));
+            told = Some(kind);
         }
         Ok(())
     };
@@ -57,7 +56,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
         let message = format!("the time is over, and {workflow} has not ended: it is {}", state.word());
         let hint =
             match what_it_waits_for(mailbox, context, workflow, outcome::tree_state(mailbox, workflow)? == outcome::TreeState::Asking)? {
-                Some(why) => why,
+                Some((_, words)) => words,
                 None => format!("wait again: relaunch wait {workflow}"),
             };
         return Err(Error::Waiting { message, hint });
@@ -74,23 +73,25 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
     Ok(exit_status(&ended))
 }
 
-/// Says what somebody must do before the workflow can end, if that is known.
-fn what_it_waits_for(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, asks: bool) -> Result<Option<String>> {
+/// Says what the workflow waits for, and the command that changes it, if that is known.
+fn what_it_waits_for(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, asks: bool) -> Result<Option<(Option<Cause>, String)>> {
     let teller = Teller::new(mailbox, context.loaded());
+    let story = teller.at_a_glance(workflow);
     // A parent waits for what it started, which may be held up by what holds up everything.
-    let is_own = |hold_up: &HoldUp| !matches!(hold_up.cause, Cause::Child | Cause::Person | Cause::Date | Cause::File);
-    let own = teller.at_a_glance(workflow).hold_ups.into_iter().next().filter(is_own);
-    if asks && own.is_none() {
-        return Ok(Some(format!("{workflow} needs an answer, or an event, to go on: {}", which(mailbox, workflow)?)));
+    let is_own = |cause: &Cause| !matches!(cause, Cause::Child | Cause::Person);
+    if let (Some(cause), Some(next)) = (story.cause.filter(is_own), &story.next) {
+        let why = story.why.as_deref().or(story.hold_ups.first().map(|first| first.why.as_str())).unwrap_or_default();
+        let by_hand = if cause == Cause::NoWatcher { format!(", or run relaunch resume {workflow}") } else { String::new() };
+        return Ok(Some((Some(cause), format!("{workflow} is {}: {}: {next}{by_hand}", story.state.word(), text::excerpt(why, 300)))));
     }
-    if own.is_none() && has_live_run(mailbox)? {
+    if asks {
+        let what = if story.cause == Some(Cause::Person) { "an answer" } else { "an answer, or an event," };
+        return Ok(Some((None, format!("{workflow} needs {what} to go on: {}", which(mailbox, workflow)?))));
+    }
+    if has_live_run(mailbox)? {
         return Ok(None);
     }
-    let hold_up = own.or_else(|| teller.general().first().cloned());
-    Ok(hold_up.map(|hold_up| {
-        let by_hand = if hold_up.cause == Cause::NoWatcher { format!(", or run relaunch resume {workflow}") } else { String::new() };
-        format!("nothing launches what {workflow} needs: {}{by_hand}", hold_up.words())
-    }))
+    Ok(teller.general().first().map(|known| (Some(known.cause), format!("nothing launches what {workflow} needs: {}", known.words()))))
 }
 
 /// The commands that show the questions of a workflow and of everything below it; the command that shows all of them if there are many.

@@ -137,6 +137,12 @@ impl Road {
         Some(Self { is_before_launch, is_open: found.folder != Folder::Closed, ..walk.road })
     }
 
+    /// True if an operator has to mend something before an agent is launched for it.
+    pub(in crate::commands::doctor) fn is_held_up(&self) -> bool {
+        let is_of_launch = |cause| ["disk", "config", "queue", "watcher", "program"].contains(&step_of(cause));
+        self.cause.is_some_and(|cause| cause.is_in_the_way() && is_of_launch(cause))
+    }
+
     /// True if the round waits at one of these steps, or would.
     pub(in crate::commands::doctor) fn waits_at(&self, names: &[&str]) -> bool {
         let is_in_the_way = |step: &Step| matches!(step.state, StepState::Here | StepState::Blocked);
@@ -148,7 +154,7 @@ impl Road {
         let story = teller.of_workflow(id).ok()?;
         let hold_up = story.hold_ups.first()?;
         let steps = vec![Step { name: "readable", state: StepState::Here, said: hold_up.why.clone() }];
-        Some(Self { steps, next: Some(hold_up.next.clone()), is_open: true, ..Self::new(id, story.question_id, story.cause) })
+        Some(Self { steps, is_open: true, ..Self::new(id, story.question_id, story.cause) })
     }
 
     /// A road without steps.
@@ -308,13 +314,17 @@ impl<'a> Walk<'a> {
     /// The steps of a launch: the disk, the configuration, the queue, a watcher and the program of its runner. Without `all` only those that a cause
     /// holds up.
     fn launch(&mut self, all: bool) {
-        let queue = format!("open, {} of {} runs are live", self.teller.live_runs(), self.teller.most_runs());
+        let queue = match self.teller.queue() {
+            Some(queue) => format!("{}, {} of {} runs are live", queue.state.word(), self.teller.live_runs(), self.teller.most_runs()),
+            None => String::new(),
+        };
         let watcher = disk::lock_holder(&self.teller.mailbox().lock_file("watchers")).map(|holder| format!(", {holder}"));
         let runner = self.checkup.config.runner_of(self.id).ok().and_then(|(_, runner)| programs::of_runner(&runner).ok());
         self.launch_step("disk", None);
         self.launch_step("config", None);
         self.launch_step("queue", all.then_some(queue));
-        self.launch_step("watcher", all.then(|| format!("running{}", watcher.unwrap_or_default())));
+        // A round that waits for a person first is not told of a watcher.
+        self.launch_step("watcher", (all && self.checkup.watcher).then(|| format!("running{}", watcher.unwrap_or_default())));
         self.launch_step("program", all.then(|| runner.map(|path| text::file_name(&path)).unwrap_or_default()));
     }
 

@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use crate::ask_answer::question_text::origin::{background, own_line, thread};
 use crate::ask_answer::question_text::{asked, part};
-use crate::person;
 use crate::program::Context;
 use crate::terminal::fitted;
 use askbox_mailbox::documents::asked::OnExpiry;
@@ -13,7 +12,6 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_mailbox::time;
 use askbox_mailbox::{Answer, Folder, Mailbox, Question};
-use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{self, Cause, Teller};
 
 /// A round with its question, its state and its answers.
@@ -51,23 +49,23 @@ pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> Str
 
 /// Why an answered round stands still, with the command that changes it.
 fn why_it_stands_still(mailbox: &Mailbox, found: &Round, context: &Context) -> String {
-    let question = &found.document.typed;
-    if found.folder == Folder::Answered
-        && question.answer.is_some()
-        && let Some(why) = person::held_up(context, mailbox, question)
-    {
-        return format!("  {why}\n");
-    }
     let story = match found.folder {
         // The agent's turn is over, and what it started may not be.
         Folder::Closed => Teller::new(mailbox, context.loaded()).at_a_glance(&found.id.workflow),
-        folder => Teller::new(mailbox, context.loaded()).of_round_or_why(folder, &found.id, question),
+        folder => Teller::new(mailbox, context.loaded()).of_round_or_why(folder, &found.id, &found.document.typed),
     };
-    let story = Some(story).filter(|story| story.question_id == Some(found.id.question));
     // The question itself is shown above.
-    let is_here = |hold_up: &HoldUp| matches!(hold_up.cause, Cause::Person | Cause::Date | Cause::File);
-    let hold_up = story.and_then(|story| story.hold_ups.into_iter().next()).filter(|hold_up| !is_here(hold_up));
-    hold_up.map_or_else(String::new, |hold_up| format!("  {}\n  next: {}\n", excerpt(&hold_up.clause(fitted::moment), 300), hold_up.next))
+    let is_here = |cause| matches!(cause, Cause::Person | Cause::Date | Cause::File);
+    let Some(first) = story.hold_ups.first().filter(|first| story.question_id == Some(found.id.question) && !is_here(first.cause)) else {
+        return String::new();
+    };
+    let why = story.why.clone().unwrap_or_else(|| first.clause(fitted::moment));
+    let once = if first.cause == Cause::NoWatcher && story.answered_at.is_some() {
+        format!(", or once: relaunch {}", found.id.workflow)
+    } else {
+        String::new()
+    };
+    format!("  {}\n  next: {}{once}\n", excerpt(&why, 300), first.next)
 }
 
 /// The asker, the times, and the context of a question.
