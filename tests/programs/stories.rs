@@ -574,6 +574,20 @@ fn every_view_tells_the_same_cause_of_each_fault() {
     }
 }
 
+#[test]
+fn a_program_that_an_update_is_writing_is_waited_for() {
+    let world = well();
+    let _watcher = watch(&world);
+    let update = std::fs::OpenOptions::new().append(true).open(world.path("agent")).unwrap();
+    answered(&world);
+    world.reaches("w", "running");
+    // With one attempt, a failure would park it.
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.state("w"), "running");
+    drop(update);
+    world.closed("w", "delivered", 1);
+}
+
 /// Plants all faults in an order that nobody knows. Each gets a script `enter` that runs a command there. They last until the file `done` exists, and
 /// then the file `key` says which was which.
 #[test]

@@ -134,6 +134,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         Some(_) => "The mailbox cannot be used as it is, so no watcher can run.\n",
         None if watcher && checkup.is_watcher_stopped() => "A watcher is there, but a signal has stopped it.\n",
         None if watcher => "A watcher is running.\n",
+        None if checkup.road.as_ref().is_some_and(|road| !road.is_open) => "No watcher is running.\n",
         None if checkup.loaded.is_err() => "No watcher is running. First mend the configuration, then start one with: relaunch watch\n",
         None => "No watcher is running; start one with: relaunch watch\n",
     };

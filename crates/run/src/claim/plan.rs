@@ -123,17 +123,16 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
             let auto = by_auto("the session that asked, because the question has no checkpoint");
             Decided { begin: Begin::Fork { from, of }, why: None, auto, transcript: found.transcript() }
         }
-        (Some(Asker::Session { id: from, .. }), None) => fresh(
-            Some(transcript_gone(&from)),
-            "a new session, although the question has no checkpoint: the transcript of the session that asked is gone",
-        ),
+        (Some(Asker::Session { id: from, .. }), None) => {
+            fresh(Some(transcript_gone(&from)), "a new session without a checkpoint: the transcript of the session that asked is gone")
+        }
         (Some(Asker::NotProven(parent)), _) => fresh(
             Some(format!("fresh instead of resume: it is not proven that this was asked within {parent}")),
-            "a new session, although the question has no checkpoint: nothing proves which session asked",
+            "a new session without a checkpoint: nothing proves which session asked",
         ),
         (Some(Asker::NotOurs) | None, _) => fresh(
             (mode == Mode::Resume).then(|| "fresh instead of resume: the asker's session was not launched by askbox".into()),
-            "a new session, although the question has no checkpoint: askbox did not launch the session that asked",
+            "a new session without a checkpoint: askbox did not launch the session that asked",
         ),
     })
 }

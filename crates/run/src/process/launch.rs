@@ -6,10 +6,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, Begin, Run};
 use crate::attempt::trace;
@@ -39,6 +40,10 @@ pub enum SessionStart {
     /// A fork of an earlier round's session.
     Fork(String),
 }
+
+/// A program that cannot be started because something writes it is tried again so often, and for so long.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+const IS_REPLACED: Duration = Duration::from_secs(600);
 
 /// The agent program's words if it does not find the entry that a session is to be continued behind.
 const NO_SUCH_ENTRY: &str = "No message found with message.uuid";
@@ -272,8 +277,16 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     if !is_tied || orphaned {
         return 1;
     }
-    let error = Command::new(&program).args(args).exec();
-    complain(&format!("cannot run {}: {error}", program.to_string_lossy()), 127)
+    let (mut command, deadline) = (Command::new(&program), Instant::now() + IS_REPLACED);
+    command.args(args);
+    loop {
+        let error = command.exec();
+        // An update writes the program at this moment. The supervisor can still end this process.
+        if error.kind() != io::ErrorKind::ExecutableFileBusy || Instant::now() >= deadline {
+            return complain(&format!("cannot run {}: {error}", program.to_string_lossy()), 127);
+        }
+        std::thread::sleep(TRY_AGAIN);
+    }
 }
 
 /// Says why the agent did not start, and returns the exit status.

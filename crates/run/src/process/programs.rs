@@ -103,7 +103,12 @@ pub(in crate::process) fn startable(program: &Path, path: Option<&OsStr>) -> Res
     let (shown, name) = (text::file_name(&file), text::file_name(&interpreter));
     Err(Error::failed(
         format!("`{shown}` cannot be started: its first line names `{name}`, and there is no such program"),
-        format!("install {name}, or put its folder on the watcher's PATH, or set [runner.NAME] env.PATH in {}", configuration()),
+        match interpreter.is_absolute() {
+            true => format!("install {name}, or mend the first line of {shown}"),
+            false => {
+                format!("install {name}, or put its folder on the watcher's PATH, or set [runner.NAME] env.PATH in {}", configuration())
+            }
+        },
     ))
 }
 

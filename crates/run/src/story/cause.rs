@@ -196,9 +196,12 @@ pub fn startable(runner: &Runner) -> String {
     }
 }
 
-/// The command that opens an editor on the configuration.
+/// The command that opens an editor on the configuration. What is in the place of the file makes room first.
 pub fn edit_configuration() -> String {
-    format!("${{EDITOR:-vi}} {}", text::path_word(config::location().unwrap_or_default()))
+    let file = config::location().unwrap_or_default();
+    let word = text::path_word(&file);
+    let edit = format!("${{EDITOR:-vi}} {word}");
+    if file.is_dir() { format!("mv {word} {} && {edit}", text::path_word(file.with_extension("aside"))) } else { edit }
 }
 
 /// The cause if the configuration cannot be read: each supervisor reads it, and ends if it cannot.

@@ -143,7 +143,7 @@ impl Cause {
             Self::NoProgram => "no agent can be started",
             Self::NoWatcher => "no watcher runs",
             Self::WatcherStopped => "the watcher is stopped",
-            Self::OlderWatcher => "the watcher is too old",
+            Self::OlderWatcher => "the watcher needs a restart",
             Self::WatcherHangs => "the watcher hangs",
             Self::NotTold => "the session is not told",
             Self::Held | Self::Failures | Self::DayCost | Self::DayCostReserved => "the queue is paused",

@@ -4,7 +4,9 @@
 //! | file | idea |
 //! |---|---|
 //! | `open_workflows` | the stories of all workflows that are not over, one by one |
-//! | `read` | a round's story: its state, from the folder that it lies in, its run's record and its locks |
+//! | `read` | a round's story, from its document and its run's record |
+//! | `state` | a round's state, from the folder that it lies in, its run's record and its locks |
+//! | `reason` | why a round has its state, and what a person is to do, in words |
 //! | `awaited` | what a workflow that waits for others needs to go on |
 //! | `hold_ups` | the causes why one round stands still |
 //! | `retry` | the command that runs a parked round again |
@@ -24,15 +26,18 @@ mod kind;
 mod open_workflows;
 pub mod queue;
 mod read;
+mod reason;
 mod retry;
 mod shape;
+mod state;
 mod teller;
 mod words;
 
 pub use hold_ups::no_news_for_codex;
 pub use kind::{Cause, WaitsFor};
 pub use open_workflows::OpenWorkflows;
-pub use read::{standing_of, state_of, unknown, unreadable, work_of};
+pub use read::{state_of, unknown, unreadable, work_of};
 pub use shape::{Mark, Reached, Standing, Story, View, dollars};
+pub use state::standing_of;
 pub use teller::Teller;
 pub use words::in_words;

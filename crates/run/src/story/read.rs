@@ -1,24 +1,23 @@
 //! A round's story: its state, from the folder that it lies in, its run's record and its locks, and the causes why it stands still.
 
-use crate::attempt::once;
-use crate::attempt::record::{self, Claimant, Run, RunState};
-use crate::delivery::{self, Delivery};
-use crate::dialog::{end, next_prompt};
+use crate::attempt::record::{self, Run};
+use crate::delivery::Delivery;
 use crate::money::costs;
 use crate::story::awaited;
 use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{self, Found};
 use crate::story::kind::Cause;
 use crate::story::open_workflows::OpenWorkflows;
+use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
+use crate::story::state;
 use crate::story::teller::Teller;
 use crate::supervise::stop;
 use crate::view::activity::Live;
 use crate::view::activity_so_far;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::answer::AnswerValue;
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
-use askbox_mailbox::due::timers;
+use askbox_mailbox::documents::fields::closing::Closing;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -95,11 +94,6 @@ pub(super) fn parked(held: &QuarantinedRound) -> Story {
 pub(super) fn beside(story: Story, held: &QuarantinedRound) -> Story {
     let why = also(story.why.as_deref(), &format!("an earlier round is parked: {}", held.why()));
     Story { why, todo: story.todo.or_else(|| Some(held.todo())), ..story }
-}
-
-/// One reason and another one.
-fn also(one: Option<&str>, other: &str) -> Option<String> {
-    Some(one.into_iter().chain([other]).collect::<Vec<_>>().join("; "))
 }
 
 impl Teller<'_> {
@@ -278,30 +272,8 @@ impl Teller<'_> {
     fn with_run(&self, folder: Folder, round: &RoundId, question: &Question, run: Option<Run>, cost: Option<f64>) -> Result<Story> {
         let mailbox = self.mailbox;
         let answered_at = question.answer.as_ref().and_then(|a| a.at);
-        let (state, since) = match folder {
-            // A program that died has left the ended question there.
-            Folder::Pending if question.closed.is_some() => closed(question),
-            Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
-            Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => {
-                (Standing::Overdue, question.asked.expires_at)
-            }
-            Folder::Pending => (Standing::Pending, question.asked_at()),
-            Folder::Answered => (Standing::Answered, answered_at),
-            Folder::Closed => closed(question),
-            Folder::Parked => (
-                if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) {
-                    Standing::Interrupted
-                } else {
-                    Standing::Parked
-                },
-                run.as_ref().and_then(|r| r.progress.ended_at),
-            ),
-            _ => running(mailbox, round, run.as_ref(), || question.asked.live.is_some())?,
-        };
-        let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
+        let (state, since) = state::of(mailbox, folder, round, question, run.as_ref())?;
         let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
-        let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
-        let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
         let live = match (&run, state) {
             (Some(run), Standing::Running) => view(mailbox, round, true).ok().map(|view| match stop::read_request(&run.folder(mailbox)) {
                 Ok(Some(_)) => view.stopping(),
@@ -314,49 +286,7 @@ impl Teller<'_> {
         if self.tells_causes() && live.as_ref().is_some_and(|live| live.doing == "asking") {
             hold_ups.push(HoldUp::new(Cause::Person, "its agent has asked a question", "ask-answer list"));
         }
-        let own_why = run
-            .as_ref()
-            .and_then(|r| once::without(r.progress.why.as_deref()?))
-            .or_else(|| question.closed.as_ref().and_then(|c| c.why.clone()))
-            .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
-            .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
-            .or_else(|| to_session.then(|| hold_ups.first().map_or_else(|| hold_ups::BY_SESSION.to_owned(), |first| first.why.clone())))
-            .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at)));
-        let own_todo = run
-            .as_ref()
-            // A round that is over needs no action, unless its answer has reached nobody.
-            .filter(|_| state.is_open())
-            .and_then(|r| r.progress.failure.as_ref())
-            .map(|f| f.todo.clone())
-            .filter(|t| !t.is_empty())
-            .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, run.as_ref())))
-            .or_else(|| (state == Standing::Sent).then(|| end::if_you_know(&round.workflow)))
-            .or_else(|| to_session.then(|| instead_of_its_session(question)))
-            .or_else(|| (folder == Folder::Closed).then(|| next_prompt::offer(question)).flatten());
-        let is_for_watcher = |cause| matches!(cause, Cause::NoWatcher | Cause::WatcherStopped);
-        let is_to_launch = waits_for_launch(state) && !to_session;
-        let first = hold_ups.first().filter(|first| is_for_watcher(first.cause) || is_to_launch && says_more(first.cause));
-        // Whoever mends only the first cause would meet the next one.
-        let others = hold_ups.iter().skip(1).filter(|other| is_to_launch && other.cause.is_in_the_way() && says_more(other.cause));
-        let clauses: Vec<_> = first.into_iter().chain(others).map(|hold_up| hold_up.clause(|at| self.moment(at))).collect();
-        let why = match first {
-            Some(_) if matches!(state, Standing::Answered | Standing::Queued) => {
-                let earlier = self.earlier_failure(round, run.as_ref());
-                Some(clauses.join("; also, ") + &earlier.unwrap_or_default())
-            }
-            Some(_) => also(own_why.as_deref(), &clauses.join("; also, ")),
-            None if state == Standing::Sent => Some(end::NOT_KNOWN_YET.into()),
-            None => own_why,
-        };
-        let open = hold_ups.iter().find(|hold_up| hold_up.cause == Cause::MayHaveRun);
-        let why = open.map_or(why.clone(), |open| also(why.as_deref(), &open.why));
-        let todo = match first {
-            Some(first) if first.cause == Cause::NoWatcher && is_to_launch => {
-                own_todo.or_else(|| Some(format!("{}, or once: relaunch {}", first.next, round.workflow)))
-            }
-            Some(first) if first.cause.is_in_the_way() => own_todo.or_else(|| Some(first.next.clone())),
-            _ => own_todo,
-        };
+        let Reason { why, todo } = Reason::of(self, Found { round, question, run: run.as_ref(), state }, to_session, &hold_ups);
         Ok(Story {
             since,
             why,
@@ -383,23 +313,6 @@ impl Teller<'_> {
         }
         .held_up_by(hold_ups))
     }
-
-    /// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.
-    fn earlier_failure(&self, round: &RoundId, run: Option<&Run>) -> Option<String> {
-        let attempt = run?.attempt.checked_sub(1).filter(|attempt| *attempt > 0)?;
-        let why = record::read(self.mailbox, round, attempt).ok()?.progress.why?;
-        Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
-    }
-}
-
-/// True if an agent is to be launched for a round in this state.
-fn waits_for_launch(state: Standing) -> bool {
-    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
-}
-
-/// True if the words of this cause say more than the round's state does.
-fn says_more(cause: Cause) -> bool {
-    !matches!(cause, Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere)
 }
 
 /// The answer that its session has taken. The session may have no checkpoint to read it from.
@@ -416,65 +329,4 @@ fn given_up(closing: &Closing, of_run: Option<&str>) -> String {
     let run = of_run.filter(|run| Some(*run) != why).map(|why| format!("; its run before: {why}")).unwrap_or_default();
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     format!("given up by {}{why}{run}", text::excerpt(&closing.by, 60))
-}
-
-/// The commands for a run that was stopped.
-fn after_a_stop(workflow: &WorkflowId, run: Option<&Run>) -> String {
-    if run.is_some_and(Run::is_exec) {
-        return format!("go on: relaunch exec {workflow} -- PROGRAM; or give it up: relaunch drop {workflow}");
-    }
-    format!("go on: relaunch {workflow}; or give it up: relaunch drop {workflow}")
-}
-
-/// The commands for a person whose answer waits for its session.
-fn instead_of_its_session(question: &Question) -> String {
-    let resume = delivery::resume_command(question).map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
-    format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
-}
-
-/// The state of a round in `running/` or `parked/`. Its document is read only if the answer may have been sent to a dialog.
-pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
-    let run = record::latest(mailbox, round)?;
-    Ok(match (folder, run) {
-        (Folder::Parked, Some(run)) if run.progress.state == RunState::Interrupted => Standing::Interrupted,
-        (Folder::Parked, _) => Standing::Parked,
-        (_, run) => {
-            let is_of_dialog =
-                || read_question::of_round(&mailbox.round(folder, round), round).is_ok_and(|found| found.typed.asked.live.is_some());
-            running(mailbox, round, run.as_ref(), is_of_dialog)?.0
-        }
-    })
-}
-
-fn closed(question: &Question) -> (Standing, Option<Time>) {
-    let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
-    let state = match closing.state {
-        Closed::Delivered => Standing::Delivered,
-        Closed::Withdrawn => Standing::Withdrawn,
-        Closed::Expired => Standing::Expired,
-        Closed::Superseded => Standing::Superseded,
-        Closed::Dropped => Standing::Dropped,
-    };
-    (state, Some(closing.at))
-}
-
-fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<(Standing, Option<Time>)> {
-    let claimed = run.filter(|run| run.progress.state == RunState::Claimed && run.claimant == Claimant::Inline);
-    if let Some(run) = claimed.filter(|_| is_of_dialog()) {
-        return Ok((Standing::Sent, Some(run.progress.claimed_at)));
-    }
-    if Lock::is_held(&record::lock_path(mailbox, round))? {
-        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
-    }
-    Ok(match run {
-        Some(run) if run.progress.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
-        Some(run) if run.progress.state == RunState::Failed => (Standing::Retrying, run.progress.ended_at),
-        Some(run) if run.progress.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => {
-            (Standing::Queued, Some(run.progress.claimed_at))
-        }
-        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
-        // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
-        None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
-        None => (Standing::Orphaned, None),
-    })
 }

@@ -69,6 +69,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'
                 return;
             }
             match document.typed.closed.is_some() || last.as_ref().is_some_and(is_over) {
+                // The supervisors end because they cannot read it. That is told once.
+                false if status.cause == Some(Cause::Configuration) => return,
                 true => ("half_done", "its run has ended, but the round is still in running/".to_owned(), run),
                 false => ("orphaned", "claimed, but its supervisor is no longer running".to_owned(), run),
             }

@@ -1,0 +1,79 @@
+//! The state of a round: from the folder that it lies in, its document, its run's record and its locks.
+
+use crate::attempt::record::{self, Claimant, Run, RunState};
+use crate::story::shape::Standing;
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::error::Result;
+use askbox_mailbox::id::RoundId;
+use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+
+/// The state of a round with its newest run, and since when it has this state.
+pub(super) fn of(
+    mailbox: &Mailbox,
+    folder: Folder,
+    round: &RoundId,
+    question: &Question,
+    run: Option<&Run>,
+) -> Result<(Standing, Option<Time>)> {
+    Ok(match folder {
+        // A program that died has left the ended question there.
+        Folder::Pending if question.closed.is_some() => closed(question),
+        Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
+        Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.asked.expires_at),
+        Folder::Pending => (Standing::Pending, question.asked_at()),
+        Folder::Answered => (Standing::Answered, question.answer.as_ref().and_then(|answer| answer.at)),
+        Folder::Closed => closed(question),
+        Folder::Parked => (parked(run), run.and_then(|run| run.progress.ended_at)),
+        _ => running(mailbox, round, run, || question.asked.live.is_some())?,
+    })
+}
+
+/// The state of a round in `running/` or `parked/`. Its document is read only if the answer may have been sent to a dialog.
+pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result<Standing> {
+    let run = record::latest(mailbox, round)?;
+    if folder == Folder::Parked {
+        return Ok(parked(run.as_ref()));
+    }
+    let is_of_dialog = || read_question::of_round(&mailbox.round(folder, round), round).is_ok_and(|found| found.typed.asked.live.is_some());
+    Ok(running(mailbox, round, run.as_ref(), is_of_dialog)?.0)
+}
+
+fn parked(run: Option<&Run>) -> Standing {
+    let is_interrupted = run.is_some_and(|run| run.progress.state == RunState::Interrupted);
+    if is_interrupted { Standing::Interrupted } else { Standing::Parked }
+}
+
+fn closed(question: &Question) -> (Standing, Option<Time>) {
+    let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
+    let state = match closing.state {
+        Closed::Delivered => Standing::Delivered,
+        Closed::Withdrawn => Standing::Withdrawn,
+        Closed::Expired => Standing::Expired,
+        Closed::Superseded => Standing::Superseded,
+        Closed::Dropped => Standing::Dropped,
+    };
+    (state, Some(closing.at))
+}
+
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<(Standing, Option<Time>)> {
+    let claimed = run.filter(|run| run.progress.state == RunState::Claimed && run.claimant == Claimant::Inline);
+    if let Some(run) = claimed.filter(|_| is_of_dialog()) {
+        return Ok((Standing::Sent, Some(run.progress.claimed_at)));
+    }
+    if Lock::is_held(&record::lock_path(mailbox, round))? {
+        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
+    }
+    Ok(match run {
+        Some(run) if run.progress.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Failed => (Standing::Retrying, run.progress.ended_at),
+        Some(run) if run.progress.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => {
+            (Standing::Queued, Some(run.progress.claimed_at))
+        }
+        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
+        // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
+        None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
+        None => (Standing::Orphaned, None),
+    })
+}
