@@ -15,7 +15,7 @@ const operations = {
   withdraw: async (box, { workflow_id, why }) => named(await box.withdraw(workflow_id, { why })),
   async round(box, { workflow_id, question_id }) {
     const found = await box.round(workflow_id, question_id ?? undefined);
-    return found ? { state: found.state, question_id: found.questionId, document: found.document } : { state: "none" };
+    return found ? { state: found.folder, question_id: found.questionId, document: found.document } : { state: "none" };
   },
   pending: async (box) => ({ questions: (await box.pending()).map(named) }),
   async save(box, { workflow_id, checkpoint }) {

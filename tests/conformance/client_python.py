@@ -24,7 +24,7 @@ def withdraw(request):
 
 def find(request):
     found = box(request).round(request["workflow_id"], request.get("question_id"))
-    return {"state": found.state, "question_id": found.question_id, "document": found.document} if found else {"state": "none"}
+    return {"state": found.folder, "question_id": found.question_id, "document": found.document} if found else {"state": "none"}
 
 
 def pending(request):

@@ -382,7 +382,7 @@ const FAULTS: &[Fault] = &[
         answered(world);
         let mut exec = world.command("relaunch");
         let run = Running::start(exec.args(["exec", "w", "--", "sleep", "600"]));
-        world.reaches("w", "running");
+        until("the program runs", || !world.of_runs().is_empty());
         signal(run.pid(), Signal::INT);
         world.reaches("w", "interrupted");
         None

@@ -101,7 +101,7 @@ mod promises {
         }
         let status = world.status("time");
         assert_eq!((&status["state"], &status["question"]), (&json!("waiting"), &json!("Look again")));
-        assert!(world.refused(6, "relaunch file").contains("file still waits (not for you)"));
+        assert!(world.refused(6, "relaunch file").contains("file still waits (not for you; no watcher runs)"));
         let counts = world.run("relaunch", &["status", "--summary", "--json"]).json();
         assert_eq!((&counts["rounds"]["pending"], &counts["rounds"]["waiting"]), (&json!(1), &json!(2)), "{counts}");
     }

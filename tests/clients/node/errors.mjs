@@ -37,7 +37,7 @@ await fails(Waiting, 6, "nobody has answered one", () => box.wait("one", { timeo
 execFileSync("ask-answer", ["one", "a"], { stdio: "ignore" });
 await fails(Conflict, 4, "answered", () => box.withdraw("one"));
 assert.equal((await box.wait("one")).value, "a");
-await fails(Conflict, 4, "closed", () => box.wait("one"));
+await fails(Conflict, 4, "delivered", () => box.wait("one"));
 await box.post("Gone?", { workflowId: "two" });
 setTimeout(() => execFile("ask-answer", ["cancel", "two"], () => {}), 200);
 await fails(Conflict, 4, "withdrawn", () => box.wait("two", { timeout: 20_000 }));

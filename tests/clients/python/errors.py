@@ -38,7 +38,7 @@ fails(askbox.Waiting, 6, "nobody has answered one", box.wait, "one", 0.05)
 subprocess.run(["ask-answer", "one", "a"], check=True, capture_output=True)
 fails(askbox.Conflict, 4, "answered", box.withdraw, "one")
 assert box.wait("one").value == "a"
-fails(askbox.Conflict, 4, "closed", box.wait, "one")
+fails(askbox.Conflict, 4, "delivered", box.wait, "one")
 box.post("Gone?", "two")
 threading.Timer(0.2, lambda: subprocess.run(["ask-answer", "cancel", "two"], check=False, capture_output=True)).start()
 fails(askbox.Conflict, 4, "withdrawn", box.wait, "two", 20)
