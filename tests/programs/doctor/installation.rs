@@ -40,7 +40,8 @@ fn doctor_shows_a_target_and_keeps_its_address_to_itself() {
 #[test]
 fn doctor_names_a_webhook_that_nobody_answers() {
     let world = well();
-    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Behind its end, no other test takes a port of this address.
+    let server = TcpListener::bind("127.7.7.7:0").unwrap();
     let place = server.local_addr().unwrap();
     configure(&world, &format!("[target.phone]\nwebhook = 'http://{place}/hook'\n"));
     assert!(!world.sh("askbox doctor").contains("unreachable"), "a server is there");
