@@ -67,7 +67,7 @@ fn logs_find_the_last_run_behind_rounds_without_one() {
 }
 
 #[test]
-fn a_page_of_history_costs_the_same_behind_three_thousand_rounds() {
+fn a_page_of_history_costs_the_same_behind_3000_rounds() {
     needs!("strace");
     let (few, many) = (world(20), world(3_000));
     for page in ["askbox history", "askbox history w", "askbox history --limit 5", "askbox history w --limit 5"] {
