@@ -9,7 +9,7 @@ use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
 use askbox_run::process::programs;
 
 /// The service's unit.
-pub(in crate::commands) const UNIT: &str = "askbox.service";
+pub(in crate::commands) use askbox_run::story::cause::SERVICE as UNIT;
 /// The maximum time that `systemctl` may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The time between two checks if it has ended.

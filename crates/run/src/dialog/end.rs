@@ -1,4 +1,4 @@
-//! The three ends of an answer that was sent to a session's dialog, with the words that every view says them in. Without proof from the
+//! The three ends of an answer that was sent to a session's dialog, in the words of every view. Without proof from the
 //! session, its transcript or a person, an answer is *sent, not known yet*, for however long. No end follows from a time.
 
 use serde::Serialize;

@@ -51,7 +51,7 @@ pub fn check_visible() -> Result<(), Error> {
     Err(Error::failed("/proc does not show the processes of this PID namespace, so no agent can be started or ended", hint))
 }
 
-/// The value of a variable that this process was started with. `None` if that cannot be read.
+/// The value that a variable had at the start of this process. `None` if that cannot be read.
 pub fn started_with(pid: u32, name: &str) -> Option<OsString> {
     Seen::at(i32::try_from(pid).ok()?)?.environment()?.get(name).map(OsString::from)
 }

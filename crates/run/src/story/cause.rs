@@ -20,6 +20,9 @@ use askbox_mailbox::{Mailbox, disk, text};
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
 const LITTLE: u64 = 1 << 20;
 
+/// The systemd service of the watcher.
+pub const SERVICE: &str = "askbox.service";
+
 /// One thing that keeps a round from going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldUp {
@@ -145,7 +148,7 @@ pub fn no_watcher(mailbox: &Mailbox) -> Option<HoldUp> {
 /// process's environment, see systemd.exec(5).
 pub fn restart(pid: u32) -> String {
     match run_processes::started_with(pid, "SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == *pid.to_string()) {
-        true => "systemctl --user restart askbox.service".to_owned(),
+        true => format!("systemctl --user restart {SERVICE}"),
         false => format!("kill -TERM {pid} && relaunch watch"),
     }
 }

@@ -30,7 +30,7 @@ const HANGS: Duration = Duration::from_secs(60);
 /// A watcher takes an answer within this time, unless something holds it up.
 const TAKES: Duration = Duration::from_secs(5);
 
-/// Who goes on with an answer that no agent is launched for.
+/// The reason if no agent is launched with the answer.
 pub(super) const BY_SESSION: &str = "the session that asked takes the answer itself";
 
 /// A round, and what its state was found to be.

@@ -26,7 +26,7 @@ impl Reason {
         let is_for_watcher = |cause| matches!(cause, Cause::NoWatcher | Cause::WatcherStopped);
         let is_to_launch = waits_for_launch(state) && !to_session;
         let first = hold_ups.first().filter(|first| is_for_watcher(first.cause) || is_to_launch && says_more(first.cause));
-        // Whoever mends only the first cause would meet the next one.
+        // A person who mends only the first cause would meet the next one.
         let others = hold_ups.iter().skip(1).filter(|other| is_to_launch && other.cause.is_in_the_way() && says_more(other.cause));
         let clauses: Vec<_> = first.into_iter().chain(others).map(|hold_up| hold_up.clause(|at| teller.moment(at))).collect();
         let own = || own_why(teller.mailbox, found, to_session, hold_ups);
