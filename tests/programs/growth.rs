@@ -6,18 +6,21 @@ use crate::support::{Terminal, World, needs, strace, until};
 const LOOKS: [&str; 7] =
     ["relaunch status w", "ask-answer show w", "relaunch logs w", "askbox tree w", "askbox doctor w", "askbox doctor", "ask-answer list"];
 
-/// A workflow with so many rounds, the last of which the programs made. Nothing changed for a moment.
+/// The shell waits until the clock of file times has gone on. A list is not written before that.
+const SETTLE: &str = "sleep 0.1";
+
+/// A workflow with so many rounds, the last of which the programs made.
 fn world(rounds: usize) -> World {
     let world = World::new().with_scripted_agent();
     world.make_mailbox();
     world.past_rounds("w", 0..rounds);
     world.ask_and_answer("w");
-    world.sh("relaunch w; sleep 0.1");
+    world.sh(&format!("relaunch w; {SETTLE}"));
     world
 }
 
 fn forget_lists(world: &World) {
-    world.sh("rm -rf m/recent m/costs/workflows; sleep 0.1");
+    world.sh(&format!("rm -rf m/recent m/costs/workflows; {SETTLE}"));
 }
 
 /// The number of system calls of a command.
@@ -81,7 +84,7 @@ fn world_of_workflows(past: usize) -> World {
     let world = World::new().with_scripted_agent();
     world.make_mailbox();
     world.past_workflows(0..past);
-    world.sh("for n in 1 2 3 4 5; do ask-post -w open-$n 'Merge?' -o a=A; done; askbox history --limit 1 >/dev/null; sleep 0.1");
+    world.sh(&format!("for n in 1 2 3 4 5; do ask-post -w open-$n 'Merge?' -o a=A; done; {SETTLE}; askbox history --limit 1 >/dev/null"));
     world
 }
 
@@ -135,15 +138,19 @@ fn a_watcher_makes_the_lists_that_are_missing() {
     }
 }
 
-/// The number of system calls of a watcher until its first look is over.
+/// The number of system calls of a watcher until its first look is over. The thread that says so has made it. The other threads make more or fewer
+/// until then, by chance.
 fn first_look(world: &World) -> usize {
     // A watcher hears of every change in the mailbox's parent.
     let trace = world.agent("trace");
-    let watcher = world.start_watcher_behind(&strace(&["-f", "-qq", "-e", "signal=none", "-o", trace.to_str().unwrap()]));
+    let watcher = world.start_watcher_behind(&strace(&["-f", "-qq", "-s", "64", "-e", "signal=none", "-o", trace.to_str().unwrap()]));
     watcher.says("watching ");
     drop(watcher);
     let trace = std::fs::read_to_string(trace).unwrap();
-    trace.lines().take_while(|line| !(line.contains("write(2") && line.contains("watching "))).count()
+    let is_end = |line: &&str| line.contains("write(2") && line.contains("  watching  ");
+    let end = trace.lines().find(is_end).expect("the line is in the trace");
+    let thread = end.split(' ').next();
+    trace.lines().take_while(|line| !is_end(line)).filter(|line| line.split(' ').next() == thread).count()
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Checkup {
 
     /// The command that restarts a healthy watcher.
     pub fn restart(&self, pid: u32) -> String {
-        self.command(&cause::restart(pid))
+        cause::restart(pid, &self.command("relaunch watch"))
     }
 
     /// Tells the stories of rounds.

@@ -62,7 +62,7 @@ assert.deepEqual(await box.checkpoint.get("one", "state_variables.pages"), [1, 2
 assert.equal(await box.checkpoint.get("one", "nope", 7), 7);
 assert.equal(await resumed(), null);
 
-// The words of a client are those of `relaunch status --json`.
+// A client says the same words as `relaunch status --json`.
 const alike = async (workflow, word) => {
   const told = JSON.parse(execFileSync("relaunch", ["status", workflow, "--json"])).state;
   assert.deepEqual([(await box.round(workflow)).state, told], [word, word]);

@@ -51,7 +51,7 @@ def sync(box):
 
 
 def states(box):
-    """The words of a client are those of `relaunch status --json`."""
+    """A client says the same words as `relaunch status --json`."""
 
     def alike(workflow, word):
         told = json.loads(subprocess.run(["relaunch", "status", workflow, "--json"], check=True, capture_output=True).stdout)

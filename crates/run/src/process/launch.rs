@@ -41,8 +41,9 @@ pub enum SessionStart {
     Fork(String),
 }
 
-/// A program that cannot be started because something writes it is tried again so often, and for so long.
+/// The time between two tries to start a program that an update is writing.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// The longest time that an update may take.
 const IS_REPLACED: Duration = Duration::from_secs(600);
 
 /// The agent program's words if it does not find the entry that a session is to be continued behind.

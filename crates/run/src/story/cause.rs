@@ -144,12 +144,12 @@ pub fn no_watcher(mailbox: &Mailbox) -> Option<HoldUp> {
     }
 }
 
-/// The command that restarts a healthy watcher. Its service does that if it runs the watcher: systemd names the process that it starts in that
-/// process's environment, see systemd.exec(5).
-pub fn restart(pid: u32) -> String {
+/// The command that restarts a healthy watcher. `start` is the command that starts a watcher without a service. A service restarts its own watcher: systemd names the
+/// process that it starts in that process's environment, see systemd.exec(5).
+pub fn restart(pid: u32, start: &str) -> String {
     match run_processes::started_with(pid, "SYSTEMD_EXEC_PID").is_some_and(|of_service| of_service == *pid.to_string()) {
         true => format!("systemctl --user restart {SERVICE}"),
-        false => format!("kill -TERM {pid} && relaunch watch"),
+        false => format!("kill -TERM {pid} && {start}"),
     }
 }
 
@@ -199,7 +199,7 @@ pub fn startable(runner: &Runner) -> String {
     }
 }
 
-/// The command that opens an editor on the configuration. What is in the place of the file makes room first.
+/// The command that opens an editor on the configuration. A folder in the place of the file is moved aside first.
 pub fn edit_configuration() -> String {
     let file = config::location().unwrap_or_default();
     let word = text::path_word(&file);

@@ -131,12 +131,14 @@ fn answered(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
     match taker {
         Delivery::Launch | Delivery::MainAgent => to_launch(teller, found),
         Delivery::Waiter => {
-            let holder = disk::lock_holder(&teller.mailbox.waiter(id));
-            let is_stopped = holder.as_ref().is_some_and(|holder| holder.is_stopped);
-            let next =
-                holder.as_ref().filter(|_| is_stopped).map_or_else(|| format!("relaunch status {id}"), |h| format!("kill -CONT {}", h.pid));
-            let why = holder.map_or_else(|| format!("{who} takes it"), |holder| format!("{who} takes it: {holder}"));
-            vec![HoldUp::new(Cause::Asker, why, next)]
+            let look = format!("relaunch status {id}");
+            vec![match disk::lock_holder(&teller.mailbox.waiter(id)) {
+                None => HoldUp::new(Cause::Asker, format!("{who} takes it"), look),
+                Some(asker) if asker.is_stopped => {
+                    HoldUp::new(Cause::AskerStopped, format!("{who} takes it: {asker}"), format!("kill -CONT {}", asker.pid))
+                }
+                Some(asker) => HoldUp::new(Cause::Asker, format!("{who} takes it: {asker}"), look),
+            }]
         }
         Delivery::Session => vec![of_session(teller.mailbox, teller.config(), question)],
         Delivery::Dialog => {
@@ -237,7 +239,7 @@ fn left_alone(teller: &Teller<'_>, found: Found<'_>) -> Option<HoldUp> {
     let keys = teller.config().map(|config| begun_with::changed_since(mailbox, config, watcher.pid)).unwrap_or_default();
     if !keys.is_empty() {
         let why = format!("the watcher, {watcher}, began with another configuration: {} changed since", keys.join(", "));
-        return Some(HoldUp::new(Cause::OlderWatcher, why, cause::restart(watcher.pid)));
+        return Some(HoldUp::new(Cause::OlderWatcher, why, cause::restart(watcher.pid, "relaunch watch")));
     }
     let why = format!(
         "nothing holds it up, but the watcher has not launched its agent for {}: {watcher}, hangs, or its log says why",

@@ -52,6 +52,8 @@ pub enum Cause {
     Child,
     /// The process that waits for the answer takes it, and has not done so yet.
     Asker,
+    /// A signal or a debugger has stopped the process that waits for the answer.
+    AskerStopped,
     /// The session that asked takes the answer the next time it goes on.
     Session,
     /// The session of Codex that asked is not told of the answer.
@@ -105,7 +107,7 @@ impl Cause {
             Self::FullDisk | Self::ReadOnly | Self::Configuration | Self::NoProgram | Self::DayCost => WaitsFor::Operator,
             Self::NoWatcher | Self::WatcherStopped | Self::OlderWatcher | Self::WatcherHangs | Self::Limit => WaitsFor::Operator,
             Self::Held | Self::HalfDone | Self::Person | Self::Folder | Self::Failed => WaitsFor::Person,
-            Self::Stopped | Self::MayHaveRun | Self::Unreadable => WaitsFor::Person,
+            Self::Stopped | Self::AskerStopped | Self::MayHaveRun | Self::Unreadable => WaitsFor::Person,
             Self::Probing | Self::DayCostReserved | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns | Self::Child => {
                 WaitsFor::Run
             }
@@ -145,6 +147,7 @@ impl Cause {
             Self::WatcherStopped => "the watcher is stopped",
             Self::OlderWatcher => "the watcher needs a restart",
             Self::WatcherHangs => "the watcher hangs",
+            Self::AskerStopped => "its asker is stopped",
             Self::NotTold => "the session is not told",
             Self::Held | Self::Failures | Self::DayCost | Self::DayCostReserved => "the queue is paused",
             Self::Probing => "the queue tries one run",

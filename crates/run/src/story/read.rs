@@ -1,4 +1,4 @@
-//! A round's story: its state, from the folder that it lies in, its run's record and its locks, and the causes why it stands still.
+//! A round's story: its document and its run's record, put together with its state, the reason for it and the causes why it stands still.
 
 use crate::attempt::record::{self, Run};
 use crate::delivery::Delivery;

@@ -96,6 +96,7 @@ fn waits_for_launch(state: Standing) -> bool {
 fn says_more(cause: Cause) -> bool {
     !matches!(cause, Cause::Retry | Cause::Throttled | Cause::Orphaned | Cause::Elsewhere)
 }
+
 /// The commands for a run that was stopped.
 fn after_a_stop(workflow: &WorkflowId, hold_ups: &[HoldUp]) -> String {
     let next = hold_ups.first().map_or_else(|| format!("relaunch {workflow}"), |stopped| stopped.next.clone());

@@ -263,7 +263,7 @@ impl Story {
 
     /// [`cost`](Self::cost) where no word beside it says that it is a cost.
     pub fn cost_in_words(&self) -> Option<String> {
-        self.cost().map(|cost| if cost.starts_with('$') { cost } else { format!("cost {cost}") })
+        self.cost().map(|cost| if self.cost_usd.is_some() { cost } else { format!("cost {cost}") })
     }
 
     /// The reason for this state, for a row of a list.

@@ -1,6 +1,6 @@
-//! Checks the documents of the mailbox, folder by folder and one at a time. Of the closed rounds, it checks the newest ones and the files of
-//! their workflows, so that its cost does not grow with the history; with `--all-rounds` it checks all. `askbox doctor ID` checks the files of one workflow, found in the
-//! same way as the programs find them.
+//! Checks the documents of the mailbox, folder by folder and one at a time. It checks only the newest closed rounds, with the files of their
+//! workflows, so its cost does not grow with the history. With `--all-rounds` it checks all. `askbox doctor ID` checks the files of one
+//! workflow, and finds them as the programs do.
 
 use std::path::PathBuf;
 

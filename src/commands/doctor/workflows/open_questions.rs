@@ -142,7 +142,7 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller:
     }
     folder(checkup, id, &question);
     let Ok(story) = teller.of_round(Folder::Answered, &round, &question) else { return };
-    // What holds all answers up is told once, but each answer that no watcher takes is named.
+    // A cause that holds all answers up is told once. Only without a watcher is each answer named.
     let is_its_own = |hold_up: &&HoldUp| hold_up.cause == Cause::NoWatcher || !teller.general().contains(hold_up);
     let since = story.since.map_or_else(|| age(&path), time::since);
     let Some(first) = story.hold_ups.iter().find(is_its_own).filter(|first| first.cause != Cause::WatcherHangs) else {
@@ -160,7 +160,7 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller:
             format!("but no watcher is running to relaunch the agent (if you gave the answer to a process yourself: relaunch done {id})")
         }
         _ if since < AT_ONCE => return,
-        Cause::Asker if first.next.starts_with("kill") => format!("and {why}"),
+        Cause::AskerStopped => format!("and {why}"),
         Cause::Session | Cause::NotTold if story.is_of_session => {
             let because = not_told_because(checkup, mailbox, &question);
             if because.is_none() && since < PATIENCE {

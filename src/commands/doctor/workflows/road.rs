@@ -190,7 +190,7 @@ fn step_of(cause: Cause) -> &'static str {
     match cause {
         Cause::Person | Cause::Date | Cause::File | Cause::HalfDone => "answered",
         Cause::NotCounted => "counts",
-        Cause::Asker | Cause::Session | Cause::NotKnownYet | Cause::NotTold => "taker",
+        Cause::Asker | Cause::AskerStopped | Cause::Session | Cause::NotKnownYet | Cause::NotTold => "taker",
         Cause::FullDisk | Cause::ReadOnly => "disk",
         Cause::Configuration => "config",
         Cause::NoWatcher | Cause::WatcherStopped | Cause::OlderWatcher | Cause::WatcherHangs => "watcher",

@@ -1,21 +1,10 @@
-//! Why a round stands still: each view names the same cause, and its command mends it. `tests/stories.md` is the table of faults and views.
-//!
-//! Each fault is planted in a world of its own. A view that prints JSON has the cause as a word. A view in words has to hold the command that
-//! changes it, or the reason.
-
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::process::Stdio;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+//! The faults, and how each one is planted.
 
 use askbox::mailbox::Mailbox;
 use askbox::mailbox::disk::Lock;
-use serde_json::Value;
 
 use crate::support::files::write_program;
-use crate::support::terminal::Terminal;
-use crate::support::{Running, Signal, World, in_parallel, needs, signal, until};
+use crate::support::{Running, Signal, World, signal, until};
 
 /// An agent that does what the file `does` says, and then that all went well.
 const AGENT: &str = r#"#!/bin/sh
@@ -28,14 +17,14 @@ cat > /dev/null
 "#;
 
 /// One fault of the round of workflow `w`.
-struct Fault {
-    name: &'static str,
-    cause: &'static str,
+pub(super) struct Fault {
+    pub name: &'static str,
+    pub cause: &'static str,
     /// Puts it in a world where all is well. Returns what has to live on.
-    plant: fn(&World) -> Option<Running>,
+    pub plant: fn(&World) -> Option<Running>,
     /// The shell in which a view is asked for; `VIEW` stands for the view.
-    shell: &'static str,
-    mends: bool,
+    pub shell: &'static str,
+    pub mends: bool,
 }
 
 const fn fault(name: &'static str, cause: &'static str, plant: fn(&World) -> Option<Running>) -> Fault {
@@ -57,7 +46,8 @@ fn configured(world: &World, more: &str) {
     std::fs::write(world.path(".config/askbox/config.toml"), config).unwrap();
 }
 
-fn well() -> World {
+/// A world where nothing holds a round up.
+pub(super) fn well() -> World {
     let world = World::new();
     write_program(&world.path("agent"), AGENT);
     // An editor that mends the configuration.
@@ -68,11 +58,11 @@ fn well() -> World {
     world
 }
 
-fn put(world: &World, name: &str, content: &str) {
+pub(super) fn put(world: &World, name: &str, content: &str) {
     std::fs::write(world.path(name), content).unwrap();
 }
 
-fn watch(world: &World) -> Running {
+pub(super) fn watch(world: &World) -> Running {
     let log = std::fs::File::create(world.path("watch.log")).unwrap();
     let watcher = Running::start(world.command("relaunch").arg("watch").stderr(log));
     until("the watcher watches", || std::fs::read_to_string(world.path("watch.log")).unwrap().contains("watching").then_some(()));
@@ -83,7 +73,7 @@ fn asks(world: &World) {
     world.sh("ask-post -w w 'Go?' -t yes_no");
 }
 
-fn answered(world: &World) {
+pub(super) fn answered(world: &World) {
     world.sh("ask-post -w w 'Go?' -t yes_no && ask-answer w yes");
 }
 
@@ -113,7 +103,7 @@ fn broken(world: &World, script: &str) -> Option<Running> {
     Some(watcher)
 }
 
-/// An answer for which the watcher starts supervisors, while none of them can read the configuration.
+/// An answer, and supervisors that cannot read the configuration. The watcher starts them all the same.
 fn misconfigured(world: &World, script: &str) -> Option<Running> {
     let watcher = broken(world, script);
     world.reaches("w", "orphaned");
@@ -149,7 +139,7 @@ fn all_places_taken(world: &World) -> Running {
 
 const DIES: &str = "echo sorry >&2; exit 3";
 
-const FAULTS: &[Fault] = &[
+pub(super) const FAULTS: &[Fault] = &[
     fault("a question waits", "person", |world| {
         asks(world);
         None
@@ -297,7 +287,7 @@ const FAULTS: &[Fault] = &[
         );
         None
     }),
-    mended("the asker that waits is stopped", "asker", |world| {
+    mended("the asker that waits is stopped", "asker_stopped", |world| {
         let asker = Running::start(world.command("ask-post").args(["-w", "w", "Go?", "-t", "yes_no", "--wait", "5m"]));
         world.appears("pending/w.json");
         let waiter = Mailbox::open(world.mailbox()).unwrap().waiter(&"w".parse().unwrap());
@@ -420,203 +410,3 @@ const FAULTS: &[Fault] = &[
         None
     }),
 ];
-
-/// The views. Those that print JSON print the cause, the others words.
-const VIEWS: [(&str, &str, bool); 9] = [
-    ("status ID", "relaunch status w --json | jq -r '.cause // empty'", true),
-    ("status", "relaunch status --json | jq -r 'select(.workflow_id == \"w\") | .cause // empty'", true),
-    ("status, words", "relaunch status w", false),
-    ("tree", "askbox tree w --json | jq -r 'select(.workflow_id == \"w\") | .cause // empty'", true),
-    ("history", "askbox history w --json | jq -r '.cause // empty' | head -n 1", true),
-    (
-        "doctor ID",
-        "askbox doctor w --json 2>/dev/null | jq -r '.road.cause // (if any(.findings[]; .kind == \"unreadable\" or .kind == \"newer\") then \"unreadable\" else empty end)'",
-        true,
-    ),
-    ("show", "ask-answer show w", false),
-    ("wait", "relaunch wait w --timeout 1s", false),
-    (
-        "run_status",
-        "printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}' '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}' '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"run_status\",\"arguments\":{\"workflow_id\":\"w\"}}}' | askbox mcp | jq -r 'select(.id == 2) | .result.content[0].text | fromjson | .cause // empty'",
-        true,
-    ),
-];
-
-/// What each view says of a fault, and what is wrong with the row.
-fn row(fault: &Fault) -> (String, Vec<String>) {
-    let world = well();
-    let kept = (fault.plant)(&world);
-    let ask = |view: &str| match fault.shell {
-        "VIEW" => world.shell(view),
-        shell => {
-            put(&world, "view.sh", view);
-            world.shell(&format!("unshare -m sh -c '{}'", shell.replace("VIEW", "sh view.sh")))
-        }
-    };
-    let known = ask("relaunch status --json | jq -c 'select(.workflow_id == \"w\")'").stdout;
-    let known: Value = serde_json::from_str(known.trim()).unwrap_or_default();
-    let (next, why) = (known["next"].as_str().unwrap_or_default(), known["why"].as_str().unwrap_or_default());
-    let (mut line, mut wrong) = (format!("| {} | `{}` |", fault.name, next_in_table(&world, next)), Vec::new());
-    for (name, view, is_json) in VIEWS {
-        let out = ask(view);
-        let said = match is_json {
-            // A server does not start with such a configuration, and says so.
-            true if fault.cause == "configuration" && out.stderr.contains("config.toml") => fault.cause.to_owned(),
-            // A command that reads this one file names it.
-            _ if fault.cause == "unreadable" && out.stderr.contains("error: ") && out.stderr.contains(".json") => fault.cause.to_owned(),
-            true => out.stdout.trim().to_owned(),
-            false if fault.cause == "person" && out.stdout.contains("waiting for an answer") => fault.cause.to_owned(),
-            false if fault.cause.is_empty() => String::new(),
-            false => {
-                let words = out.words().split_whitespace().collect::<Vec<_>>().join(" ");
-                let begin: String = why.chars().take(30).collect();
-                let tells =
-                    |words: &str, piece: &str| !piece.is_empty() && words.contains(&piece.split_whitespace().collect::<Vec<_>>().join(" "));
-                if tells(&words, next) || tells(&words, &begin) { fault.cause.to_owned() } else { format!("? {words}") }
-            }
-        };
-        // A view that does not show the round has nothing to say of it.
-        let shows_none = said.is_empty() && matches!((name, fault.cause), ("history", _) | (_, ""));
-        if said != fault.cause && !shows_none {
-            wrong.push(format!("{} in {name}: {said:?}\n  {}", fault.name, out.words()));
-        }
-        let _ = write!(line, " {} |", if said.is_empty() { "–" } else { &said });
-    }
-    // The page runs outside of the shell that changes the disk, and does not start with a broken configuration. It answers an unreadable file with an error.
-    let page = if fault.shell == "VIEW" && !["", "configuration", "unreadable"].contains(&fault.cause) {
-        of_page(&world, next, why)
-    } else {
-        Some("–".to_owned())
-    };
-    match page {
-        Some(said) => line.push_str(&format!(" {} |", said.replace("told", fault.cause))),
-        None => wrong.push(format!("{} is not on the page", fault.name)),
-    }
-    line.push_str(&format!(" {} |", of_inbox(&world, fault)));
-    if fault.mends {
-        wrong.extend(mend(&world, fault, next));
-    }
-    drop(kept);
-    (line, wrong)
-}
-
-/// Looks for the command or the reason on the page of the run.
-fn of_page(world: &World, next: &str, why: &str) -> Option<String> {
-    let page = world.serve_page();
-    let browser = page.signed_in(world, "desk");
-    let words = browser.see("/run/w").text() + &browser.see("/").text();
-    let begin: String = why.chars().take(30).collect();
-    let tells = [next, begin.as_str()].iter().any(|piece| !piece.is_empty() && words.contains(piece.trim()));
-    (tells || words.contains("cannot be read")).then(|| "told".to_owned())
-}
-
-/// The inbox shows a question that waits, and in its corner what holds all answers up.
-fn of_inbox(world: &World, fault: &Fault) -> &'static str {
-    let shown = match fault.cause {
-        _ if fault.shell != "VIEW" => return "–",
-        "person" if fault.name.starts_with("a batch") => "Which?",
-        "person" => "Go?",
-        "configuration" => "the configuration is broken",
-        "no_watcher" => "no watcher runs",
-        "watcher_stopped" => "the watcher is stopped",
-        "held" | "failures" | "day_cost" => "the queue is paused",
-        _ => return "–",
-    };
-    Terminal::running(world, (100, 30), &[], &["ask-answer"]).see(shown);
-    fault.cause
-}
-
-/// Runs the command. Says what is wrong if the cause stays.
-fn mend(world: &World, fault: &Fault, next: &str) -> Option<String> {
-    let environment = "export EDITOR=$PWD/ed;";
-    // A watcher runs until it is killed.
-    let run = Running::start(world.shell_command(&format!("{environment} {next}")).stdout(Stdio::null()).stderr(Stdio::null()));
-    let is_gone = || (world.status("w")["cause"] != fault.cause).then_some(());
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < deadline {
-        if is_gone().is_some() {
-            run.kill();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    run.kill();
-    Some(format!("{}: `{next}` does not end {}: {:#}", fault.name, fault.cause, world.status("w")))
-}
-
-/// The command without the paths and numbers of this world.
-fn next_in_table(world: &World, next: &str) -> String {
-    let words = next.replace(&world.home().display().to_string(), "~");
-    let number = |word: &str| if word.len() > 2 && word.chars().all(|c| c.is_ascii_digit()) { "PID".to_owned() } else { word.to_owned() };
-    words.split(' ').map(number).collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn every_view_tells_the_same_cause_of_each_fault() {
-    needs!("mount", "jq");
-    let only = std::env::var("ASKBOX_TEST_FAULT").unwrap_or_default();
-    let faults: Vec<_> = FAULTS.iter().filter(|fault| fault.name.contains(&only)).collect();
-    let rows = Mutex::new(BTreeMap::new());
-    let numbered: Vec<_> = faults.iter().enumerate().collect();
-    in_parallel(4, &numbered, |(at, fault)| {
-        let row =
-            std::panic::catch_unwind(|| row(fault)).unwrap_or_else(|_| (String::new(), vec![format!("{} cannot be planted", fault.name)]));
-        rows.lock().unwrap().insert(*at, row);
-    });
-    let rows: Vec<_> = rows.into_inner().unwrap().into_values().collect();
-    let wrong: Vec<_> = rows.iter().flat_map(|(_, wrong)| wrong.clone()).collect();
-    assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n---\n"));
-    if only.is_empty() {
-        let head: Vec<_> = VIEWS.iter().map(|(name, ..)| *name).chain(["page", "inbox"]).collect();
-        let mut table = format!("| fault | command | {} |\n|---|---|{}\n", head.join(" | "), "---|".repeat(head.len()));
-        rows.iter().for_each(|(line, _)| writeln!(table, "{line}").unwrap());
-        snapbox::assert_data_eq!(table, snapbox::file!["../stories.md"].raw());
-    }
-}
-
-#[test]
-fn a_program_that_an_update_is_writing_is_waited_for() {
-    let world = well();
-    let _watcher = watch(&world);
-    let update = std::fs::OpenOptions::new().append(true).open(world.path("agent")).unwrap();
-    answered(&world);
-    world.reaches("w", "running");
-    // With one attempt, a failure would park it. The process that is to become the agent waits.
-    until("the launch waits", || !world.processes("__agent").is_empty());
-    assert_eq!(world.state("w"), "running");
-    drop(update);
-    world.closed("w", "delivered", 1);
-}
-
-/// Plants all faults in an order that nobody knows. Each gets a script `enter` that runs a command there. They last until the file `done` exists, for
-/// an hour at most. Then the file `key` says which was which.
-#[test]
-#[ignore = "a trial: a person looks for the causes, in the folder $ASKBOX_TEST_TRIAL"]
-fn an_operator_looks_for_causes_planted_blind() {
-    let trial = std::path::PathBuf::from(std::env::var_os("ASKBOX_TEST_TRIAL").expect("ASKBOX_TEST_TRIAL names a folder"));
-    let mut faults: Vec<_> = FAULTS.iter().filter(|fault| fault.shell == "VIEW").collect();
-    faults.sort_by_cached_key(|_| uuid::Uuid::now_v7().as_u128().swap_bytes());
-    let planted = Mutex::new(Vec::new());
-    let numbered: Vec<_> = faults.iter().enumerate().collect();
-    in_parallel(4, &numbered, |(at, fault)| {
-        let world = well();
-        let kept = (fault.plant)(&world);
-        let variables: String = world.env().iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-        let enter = format!(
-            "#!/bin/sh\ncd {}; exec env -i {variables} PATH='{}' sh -c \"$1\"\n",
-            world.home().display(),
-            world.path_with_programs()
-        );
-        write_program(&trial.join(format!("enter-{:02}", at + 1)), &enter);
-        planted.lock().unwrap().push((*at, fault.cause, fault.name, world, kept));
-    });
-    std::fs::write(trial.join("planted"), "").unwrap();
-    let end = Instant::now() + Duration::from_secs(3600);
-    while !trial.join("done").exists() && Instant::now() < end {
-        std::thread::sleep(Duration::from_secs(1));
-    }
-    let mut planted = planted.into_inner().unwrap();
-    planted.sort_by_key(|(at, ..)| *at);
-    let key: String = planted.iter().map(|(at, cause, name, ..)| format!("{:02} {cause} {name}\n", at + 1)).collect();
-    std::fs::write(trial.join("key"), key).unwrap();
-}
