@@ -65,6 +65,25 @@ fn a_call_decided_for_good_is_asked_about_once() {
     assert!(told[2].contains("not here") && told[3].contains("not here"), "{told:?}");
 }
 
+#[test]
+fn the_model_is_told_what_ran_after_a_changed_call() {
+    let scene = Scene::new();
+    let steps = json!([{"tool": "Bash", "input": {"command": "echo one"}}, {"tool": "Bash", "input": {"command": "echo two"}}, {"text": "done"}]);
+    let args = ["--output-format", "stream-json", "--session-id", SESSION];
+    waits(output(scene.careful_agent(&args).arg(format!("x @@{steps}"))));
+    let go_on = || output(&mut scene.careful_agent(&["--output-format", "stream-json", "--resume", SESSION]));
+    let round = || scene.seen(SESSION);
+    std::fs::write(scene.path("edited"), "echo 1").unwrap();
+    scene.ok("ask-answer", &["edit", SESSION, "--input", &scene.path("edited").display().to_string(), "--round", &round()]);
+    waits(go_on());
+    let result = scene.turns()[1].tool_results().pop().expect("the result");
+    assert!(result.starts_with("1\n") && result.contains("Your user changed this call of Bash") && result.contains("but this: echo 1\n"), "{result}");
+    scene.ok("ask-answer", &[SESSION, "once", "--note", "and no more", "--round", &round()]);
+    assert_eq!(go_on().ok().result()["result"], "done");
+    let result = scene.turns()[2].tool_results().pop().expect("the result");
+    assert!(result.starts_with("two\n") && result.contains("Your user allowed this call of Bash, and says: and no more"), "{result}");
+}
+
 mod promises {
     use super::*;
 

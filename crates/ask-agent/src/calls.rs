@@ -61,8 +61,8 @@ pub(crate) fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> R
         Permission::Refused(words) => return Ok(Ok(Outcome::error(words))),
         Permission::Ask => {
             place.iter().for_each(|place| place.write_into(&mut call));
-            let (input, taken) = match ask_for(host, caller, &call)? {
-                Permit::Yes(input, taken) => (input, taken),
+            let (input, remark, taken) = match ask_for(host, caller, &call)? {
+                Permit::Yes { input, remark, taken } => (input, remark, taken),
                 Permit::No(outcome) => return Ok(Ok(outcome)),
                 Permit::Nothing(end) => return ends(end),
             };
@@ -73,6 +73,7 @@ pub(crate) fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> R
                     Err(words) => return Ok(Ok(Outcome { taken, ..Outcome::error(words) })),
                 };
             }
+            context.extend(remark);
             allowed = taken;
         }
     }
@@ -126,7 +127,9 @@ fn ask_for(host: &mut Host, caller: &Conversation, call: &Call) -> Result<Permit
     };
     let response = &reply["response"];
     Ok(match response["behavior"].as_str() {
-        Some("allow") => Permit::Yes(response["updatedInput"].as_object().unwrap_or(&call.input).clone(), None),
+        Some("allow") => {
+            Permit::Yes { input: response["updatedInput"].as_object().unwrap_or(&call.input).clone(), remark: None, taken: None }
+        }
         Some("deny") if response["interrupt"] == true => {
             host.stop_for(Stop::Interrupt);
             Permit::Nothing(End::Stopped(Stop::Interrupt))

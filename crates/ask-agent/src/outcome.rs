@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::history::Call;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
+use askbox_run::asking::end::End;
 use askbox_run::claim::{Claim, OnRecord};
 
 /// The result of a call.
@@ -49,6 +50,6 @@ pub(crate) struct Taken {
 impl Taken {
     /// The answer has reached the session durably: its round is over.
     pub fn delivered(self) -> Result<()> {
-        self.claim.delivered(&self.mailbox, "ask-agent")
+        End::Confirmed.close(*self.claim, &self.mailbox, "ask-agent")
     }
 }

@@ -10,8 +10,8 @@ use crate::host::Host;
 use crate::outcome::{Outcome, Taken};
 use crate::step::End;
 use askbox_cli::ask_post::posting;
-use askbox_cli::ask_user_question_call;
 use askbox_cli::program::{self, Context};
+use askbox_config::ToolRule;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::tool_call::ToolCall;
@@ -20,12 +20,13 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
-use askbox_run::approval::permit::{self, Permit as Decided};
+use askbox_run::approval::permit::{self, Permit as Decided, Rules};
 use askbox_run::approval::standing::{self, Standing};
 use askbox_run::approval::{ask, call::Call as ShownCall};
+use askbox_run::asking::questions;
 use askbox_run::claim::of_call::{self, OfCall};
 use askbox_run::claim::{Claim, OnRecord};
-use askbox_run::prompt::inserted::on_one_line;
+use askbox_run::words;
 
 /// The result of a call that was allowed once, if that answer counts no longer.
 const USED_UP: &str = "The permission for this call is used up or void: a process died, and the call may have been made. \
@@ -33,8 +34,12 @@ const USED_UP: &str = "The permission for this call is used up or void: a proces
 
 /// The decision about a call that needs a permission.
 pub(crate) enum Permit {
-    /// The call may be made, with this input.
-    Yes(Map<String, Value>, Option<Taken>),
+    /// The call may be made, with this input. The model reads the remark beside its result.
+    Yes {
+        input: Map<String, Value>,
+        remark: Option<String>,
+        taken: Option<Taken>,
+    },
     No(Outcome),
     /// Nobody has decided, and the turn is over.
     Nothing(End),
@@ -44,16 +49,22 @@ struct Desk {
     mailbox: Mailbox,
     workflow: WorkflowId,
     policy: Policy,
+    refuse: Vec<ToolRule>,
 }
 
 impl Desk {
     fn open(host: &Host) -> Result<Self> {
         let mailbox = Mailbox::open_or_create(Mailbox::locate(host.args.mailbox.as_deref())?)?;
-        Ok(Self { mailbox, workflow: workflow(host)?, policy: Context::default().config()?.answers.policy() })
+        let config = Context::default().config()?;
+        Ok(Self { mailbox, workflow: workflow(host)?, policy: config.answers.policy(), refuse: config.approvals.refuse.clone() })
     }
 
     fn find(&self, call: &Call) -> Result<Option<OfCall>> {
         of_call::find(&self.mailbox, &self.policy, &self.workflow, &call.id)
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules { policy: self.policy.clone(), refuse: &self.refuse, takes_changes: true }
     }
 
     fn taken(&self, claim: Option<Box<Claim<OnRecord>>>) -> Option<Taken> {
@@ -95,7 +106,7 @@ pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<Outcome>> {
         Some(OfCall::Waits) => Ok(None),
         Some(OfCall::Over(_, question, claim)) => Ok(Some(Outcome { taken: desk.taken(claim), ..answer(&desk.policy, call, &question) })),
         None => {
-            let document = ask_user_question_call::question(&desk.workflow, &call.input).and_then(|document| {
+            let document = questions::question(&desk.workflow, &call.input).and_then(|document| {
                 check_draft::of_client(&document.typed)?;
                 Ok(document)
             });
@@ -114,16 +125,11 @@ fn told(error: &Error) -> Outcome {
 }
 
 fn answer(policy: &Policy, call: &Call, question: &Question) -> Outcome {
-    let Some(answer) = &question.answer else {
-        let how = question.closed.as_ref().map_or("closed", |closing| closing.state.word());
-        return Outcome::error(format!(
-            "Nobody answers this question: it was {how}. Do not guess an answer: go on without it, or ask again."
-        ));
-    };
+    let Some(answer) = &question.answer else { return Outcome::error(words::nobody_answers(question)) };
     if let Err(why) = policy.judge(question) {
-        return Outcome::error(format!("An answer lies there that does not count: {}. Do not use it: ask again.", on_one_line(&why.0)));
+        return Outcome::error(words::does_not_count(&why.0));
     }
-    ask_user_question_call::result(&call.input, question, answer).map_or_else(Outcome::error, |input| in_words(&input))
+    questions::answers(&call.input, question, answer).map_or_else(Outcome::error, |answers| in_words(&answers.filled))
 }
 
 /// The answers in the input of a call, in words.
@@ -144,15 +150,17 @@ pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
     let shown = ShownCall { tool: &call.name, input: &call.input, cwd: &host.cwd };
     let no = |words: String, taken| Permit::No(Outcome { taken, ..Outcome::error(words) });
     match standing::about(&desk.mailbox, &desk.policy, &desk.workflow, &shown)? {
-        Some(Standing::Allowed) => return Ok(Permit::Yes(call.input.clone(), None)),
+        Some(Standing::Allowed) => return Ok(Permit::Yes { input: call.input.clone(), remark: None, taken: None }),
         Some(Standing::Refused(words)) => return Ok(no(words, None)),
         None => {}
     }
     Ok(match desk.find(call)? {
         Some(OfCall::Waits) => Permit::Nothing(End::Waits(call.clone())),
-        Some(OfCall::Over(round, question, claim)) => match permit::permit(&desk.mailbox, &desk.policy, &[], &round, &question, &shown)? {
-            Decided::Allowed => Permit::Yes(call.input.clone(), desk.taken(claim)),
-            Decided::AllowedEdited(input) => Permit::Yes(input, desk.taken(claim)),
+        Some(OfCall::Over(round, question, claim)) => match permit::permit(&desk.mailbox, &desk.rules(), &round, &question, &shown)? {
+            Decided::Allowed(allowed) => {
+                let remark = allowed.remark(false);
+                Permit::Yes { input: allowed.input, remark, taken: desk.taken(claim) }
+            }
             Decided::Refused(words) => no(words, desk.taken(claim)),
             Decided::Ask(_) => no(USED_UP.into(), desk.taken(claim)),
         },

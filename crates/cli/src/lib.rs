@@ -5,8 +5,7 @@
 //! - `terminal`: tables, the screen, views that stay up to date
 //! - `person`: what the inbox of a terminal and the page have in common
 //! - `ask_post`, `ask_answer`, `checkpoint`: the three programs
-//! - `ask_user_call`, `ask_user_question_call`: questions that an agent asks by a call of a tool, `ask_user` of `askbox mcp` or Claude Code's
-//! - `dialog_question`: the question that a dialog of an attended session becomes
+//! - `ask_user_call`: a question that an agent asks by a call of `ask_user` of `askbox mcp`
 //! - `hangup`: a command ends when its terminal does
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -15,9 +14,7 @@ pub mod args;
 pub mod ask_answer;
 pub mod ask_post;
 pub mod ask_user_call;
-pub mod ask_user_question_call;
 pub mod checkpoint;
-pub mod dialog_question;
 pub mod hangup;
 pub mod person;
 pub mod program;

@@ -12,7 +12,8 @@ use askbox_run::attempt::record::{self, Plan, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
-use askbox_run::prompt::inserted::{as_json, at_the_end, on_one_line, within};
+use askbox_run::words::inserted::{as_json, within};
+use askbox_run::words::{self, AskAgain};
 
 /// How often a round is looked for. It may move from folder to folder during a look.
 const LOOKS: usize = 4;
@@ -175,19 +176,11 @@ fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Resul
     let Some(answer) = &question.answer else { return Ok(waits(question)) };
     // The claim has checked the same, but anybody who can write to the mailbox can create a claimed or closed round.
     if let Err(why) = desk.config_now()?.answers.policy().judge(question) {
-        return Ok(format!(
-            "An answer lies there that does not count: {}. Do not use it, and do not guess an answer: ask again.",
-            on_one_line(&why.0)
-        ));
+        return Ok(words::does_not_count(&why.0));
     }
     let when = answer.at.map(|at| format!(", {}", time::rfc3339(at))).unwrap_or_default();
     let words = match answer.counter_question() {
-        Some(asked) => format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then call ask_user again with workflow_id \"{}\" and \
-             the reply in `context`.",
-            at_the_end(asked),
-            question.workflow_id
-        ),
+        Some(asked) => words::asks_back(asked, AskAgain::WithAskUser(&question.workflow_id)),
         None => answer_text::in_words(mailbox, question, answer, run, RunnerKind::Claude)?,
     };
     let title = as_json(&text::excerpt(&question.title(), 200));

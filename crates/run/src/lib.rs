@@ -16,26 +16,27 @@
 //! | `on_demand` | a person's commands to one run: run it now, or stop it |
 //! | `recovery`, `delegated` | claimed rounds without a supervisor; a run as an iterator, for programs that delegate work |
 //! | `supervise` | one attempt in the hands of its supervisor, from its launch to its end or its stop |
-//! | `dialog` | the dialogs of attended sessions: whether an answer reached its session, and questions whose hook is gone |
+//! | `asking` | what a foreign program asks becomes a question, and its answer the program's reply |
 //! | `story` | what became of a round: its state, the cause why it stands still, and the command that changes it |
 //! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the history of a run; the agent's process: launch, pipes, descendants |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
 //! | `breaker` | the times when no run, or only one, may be launched |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
 //! | `attempt` | the record of an attempt, its failure, its ending |
+//! | `words` | the sentences that tell a model what a person has said |
 //! | `archive` | closed rounds of long ago, in one compressed file a month |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod approval;
 pub mod archive;
+pub mod asking;
 pub mod attempt;
 pub mod breaker;
 pub mod chain;
 pub mod claim;
 pub mod delegated;
 pub mod delivery;
-pub mod dialog;
 pub mod gc;
 pub mod log;
 pub mod money;
@@ -47,3 +48,4 @@ pub mod story;
 pub mod supervise;
 pub mod task;
 pub mod view;
+pub mod words;

@@ -7,7 +7,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::accept::{self, Accepted, On};
 use askbox_mailbox::who::caller::Caller;
-use askbox_run::dialog::orphans;
+use askbox_run::asking::orphans;
 
 /// The channel recorded with answers from the page.
 pub const CHANNEL: &str = "web";

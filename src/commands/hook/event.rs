@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use askbox_cli::program;
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::SessionId;
+use askbox_run::approval::permit::Allowed;
 
 /// The maximum size of an event, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -148,10 +150,8 @@ pub(super) enum Decision {
     Defer,
     /// Claude Code asks its host about the call, whatever its own rules allow. In a run of askbox that is the supervisor.
     AskHost,
-    /// The call is made with this input.
-    Allow(Map<String, Value>),
-    /// The call is made with this input, and the model reads these words beside its result.
-    AllowAndTell(Map<String, Value>, String),
+    /// The call is made.
+    Allow(Box<Allow>),
     /// The call is made with this input if Claude Code's own rules allow it.
     Change(Map<String, Value>),
     /// The call is not made, and the model reads these words.
@@ -163,9 +163,10 @@ impl Decision {
         let decision = match self {
             Self::Defer => json!({ "permissionDecision": "defer" }),
             Self::AskHost => json!({ "permissionDecision": "ask" }),
-            Self::Allow(input) => json!({ "permissionDecision": "allow", "updatedInput": input }),
-            Self::AllowAndTell(input, words) => {
-                json!({ "permissionDecision": "allow", "updatedInput": input, "additionalContext": words })
+            Self::Allow(allow) => {
+                let mut decision = json!({ "permissionDecision": "allow", "updatedInput": allow.input });
+                allow.tell.iter().for_each(|words| decision["additionalContext"] = words.as_str().into());
+                decision
             }
             Self::Change(input) => json!({ "updatedInput": input }),
             Self::Deny(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
@@ -174,6 +175,30 @@ impl Decision {
         if let (Some(output), Value::Object(decision)) = (output.as_object_mut(), decision) {
             output.extend(decision);
         }
-        program::print_json(&json!({ "hookSpecificOutput": output }))
+        program::print_json(&json!({ "hookSpecificOutput": output }))?;
+        if let Self::Allow(allow) = self
+            && let Some((mailbox, allowed)) = &allow.by_answer
+        {
+            allowed.record(mailbox);
+        }
+        Ok(())
+    }
+}
+
+/// A call that is made.
+#[derive(Debug)]
+pub(super) struct Allow {
+    /// Its input.
+    pub(super) input: Map<String, Value>,
+    /// What the model reads beside its result.
+    pub(super) tell: Option<String>,
+    /// The answer that allows it once, and where that is recorded.
+    pub(super) by_answer: Option<(Mailbox, Allowed)>,
+}
+
+impl Decision {
+    /// The call is made with this input.
+    pub(super) fn allow(input: Map<String, Value>) -> Self {
+        Self::Allow(Box::new(Allow { input, tell: None, by_answer: None }))
     }
 }

@@ -7,14 +7,13 @@ use askbox_mailbox::QuestionDocument;
 use askbox_mailbox::dialogs::{Dialog, Program};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;
-use askbox_run::dialog::place;
+use askbox_run::asking::facts::CLAUDE;
 
 /// The question that a dialog of Claude Code becomes. `None` if the event is none.
 pub fn question(event: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
     let event: PermissionRequest = serde_json::from_slice(event).ok()?;
     let id = question::id_not_told(&event);
-    let workflow = place::workflow(&event.cwd, &event.session_id, &id);
-    Some(workflow.and_then(|workflow| question::document(&event, &workflow, &id, since, None)))
+    Some(question::request(&event, id, None).and_then(|request| request.question(&CLAUDE, since)))
 }
 
 /// The dialog at a terminal that an event of Kimi or Gemini opens.

@@ -15,7 +15,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::{Mailbox, Question, round, text};
-use askbox_run::prompt::inserted::on_one_line;
+use askbox_run::words::inserted::on_one_line;
 
 /// `answer.channel` of an answer from AskUserQuestion.
 const CHANNEL: &str = "askbox hook";

@@ -36,6 +36,7 @@ use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Mailbox, thread};
+use askbox_run::approval::permit;
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
 use event::{Decision, Event, PreToolUse};
@@ -136,7 +137,7 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
         if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
             return take_question::decide(&mailbox, &policy, &run, event).map(Some);
         }
-        let rules = take_approval::Rules { policy, refuse: &rules.refuse };
+        let rules = permit::Rules { policy, refuse: &rules.refuse, takes_changes: true };
         take_approval::decide(&mailbox, &rules, &run, event, named.is_some())
     });
     match (decision, named) {

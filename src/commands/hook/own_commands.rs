@@ -24,7 +24,7 @@ const PLUGIN_TOOLS: &str = "mcp__plugin_askbox_askbox__";
 /// Decides about a call outside of every run. If `None`, Claude Code's own rules decide.
 pub(super) fn decide(event: &PreToolUse) -> Option<Decision> {
     match event.tool_name.strip_prefix(PLUGIN_TOOLS) {
-        Some(tool) => NEED_NO_APPROVAL.contains(&tool).then(|| Decision::Allow(with_asker(event, tool))),
+        Some(tool) => NEED_NO_APPROVAL.contains(&tool).then(|| Decision::allow(with_asker(event, tool))),
         None if event.tool_name == "Bash" => of_bash(event),
         None => None,
     }
@@ -47,7 +47,7 @@ fn of_bash(event: &PreToolUse) -> Option<Decision> {
             input.insert("command".to_owned(), command.into());
             Decision::Change(input)
         }),
-        None => (is_allowed(command) && !decides_for_a_person(command)).then(|| Decision::Allow(event.tool_input.clone())),
+        None => (is_allowed(command) && !decides_for_a_person(command)).then(|| Decision::allow(event.tool_input.clone())),
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
         };
         let name = |tool: &str| format!("mcp__plugin_askbox_askbox__{tool}");
         let asked = |agent, input| match call(&name("ask_user"), agent, input) {
-            Some(Decision::Allow(input)) => input.get("asked_by").cloned(),
+            Some(Decision::Allow(allow)) => allow.input.get("asked_by").cloned(),
             other => panic!("{other:?}"),
         };
         assert_eq!(asked(None, serde_json::json!({"question": "Which?"})), None);

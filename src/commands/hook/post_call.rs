@@ -6,11 +6,10 @@ use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::text;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
 use askbox_run::attempt::record::Run;
-use askbox_run::prompt::inserted::within;
+use askbox_run::words;
 
 /// Posts the question of a call and defers the call. `later` tells the agent what to do if another question is still waiting.
 pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut document: QuestionDocument, later: &str) -> Result<Decision> {
@@ -25,8 +24,8 @@ pub(super) fn post(mailbox: &Mailbox, run: &Run, event: &PreToolUse, mut documen
     match post::post_document(mailbox, document, IfPending::Conflict) {
         Ok(receipt) => Ok(repeated(mailbox, &receipt.round, event)?.unwrap_or(Decision::Defer)),
         Err(Error::Conflict { .. }) => {
-            let title = read_question::pending(mailbox, &run.workflow_id).map(|d| text::excerpt(&d.typed.title(), 80)).unwrap_or_default();
-            Ok(Decision::Deny(format!("Your user has not answered an earlier question yet: {}. {later}", within(&title, "."))))
+            let pending = read_question::pending(mailbox, &run.workflow_id).ok();
+            Ok(Decision::Deny(words::waits_behind(pending.as_ref().map(|document| &document.typed), later)))
         }
         Err(e) => Err(e),
     }
@@ -53,11 +52,4 @@ pub(super) fn over(mailbox: &Mailbox, run: &Run, event: &PreToolUse) -> Option<(
         let question = read_question::of_round(&mailbox.round(Folder::Closed, &round), &round).ok()?.typed;
         is_of(&question, event).then_some((round, question))
     })
-}
-
-/// How a question without an answer ended, such as `withdrawn: not needed`.
-pub(super) fn end(question: &Question) -> String {
-    let how = question.closed.as_ref().map_or("closed", |closed| closed.state.word());
-    let why = question.closed.as_ref().and_then(|closed| closed.why.as_deref());
-    format!("{how}{}", why.map(|why| format!(": {}", within(why, "."))).unwrap_or_default())
 }

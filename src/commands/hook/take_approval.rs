@@ -1,42 +1,33 @@
 //! Handles a call that a person has to allow. It is posted as an approval question and deferred. When the call is made again in a later
 //! run, it is allowed once if a person has allowed exactly this call.
 
-use crate::commands::hook::event::{Decision, PreToolUse};
+use crate::commands::hook::event::{Allow, Decision, PreToolUse};
 use crate::commands::hook::post_call;
-use askbox_config::ToolRule;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 use askbox_run::approval::ask::{self, Shown};
 use askbox_run::approval::call::{self, Call};
-use askbox_run::approval::permit::{self, Permit};
+use askbox_run::approval::permit::{self, Permit, Rules};
 use askbox_run::approval::standing::{self, Standing};
 use askbox_run::attempt::record::Run;
 use askbox_run::attempt::suspended_call;
-use askbox_run::prompt::remarks::beside_allowance;
-
-/// The operator's rules that count for every call.
-pub(super) struct Rules<'a> {
-    /// Which answers count.
-    pub(super) policy: Policy,
-    /// The calls that are refused, also if a person made one of them out of another call.
-    pub(super) refuse: &'a [ToolRule],
-}
+use askbox_run::words;
 
 /// Decides about a call in this run. If `None`, the agent program's own rules decide. `is_named` is true if a rule says that a person is
 /// asked.
 pub(super) fn decide(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
     let decision = decided(mailbox, rules, run, event, is_named)?;
     // The agent program asks its host about the input that it gets here, which a person may have changed.
-    if let Some(Decision::Allow(input) | Decision::AllowAndTell(input, _)) = &decision {
-        call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, input)?;
+    if let Some(Decision::Allow(allow)) = &decision {
+        call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, &allow.input)?;
     }
     Ok(decision)
 }
 
 fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Decision>> {
-    let Rules { policy, refuse } = rules;
+    let policy = &rules.policy;
     let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
     // A subagent whose call is deferred ends at once without saying anything (measured on Claude Code 2.1.330).
     if event.agent_id.is_some() {
@@ -47,14 +38,12 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
     // A subagent that was cut off cannot make its call again, so the session makes it.
     let is_of_subagent = || question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::shows(&question, &call);
     if question.asked.approval.is_some() && (post_call::is_of(&question, event) || is_of_subagent()) {
-        let remark = || question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, false, answer));
-        let allow = |input| match remark() {
-            Some(remark) => Decision::AllowAndTell(input, remark),
-            None => Decision::Allow(input),
-        };
-        let decision = match permit::permit(mailbox, policy, refuse, &round, &question, &call)? {
-            Permit::Allowed => allow(event.tool_input.clone()),
-            Permit::AllowedEdited(input) => allow(input),
+        let decision = match permit::permit(mailbox, rules, &round, &question, &call)? {
+            Permit::Allowed(allowed) => Decision::Allow(Box::new(Allow {
+                input: allowed.input.clone(),
+                tell: allowed.remark(false),
+                by_answer: Some((mailbox.clone(), *allowed)),
+            })),
             Permit::Refused(words) => Decision::Deny(words),
             Permit::Ask(shown) => return ask(mailbox, run, event, shown).map(Some),
         };
@@ -66,8 +55,7 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
     }
     if let Some((round, question)) = post_call::over(mailbox, run, event).filter(|(_, question)| ask::shows(question, &call)) {
         if question.answer.is_none() {
-            let end = post_call::end(&question);
-            return Ok(Some(Decision::Deny(format!("Nobody allows this call: its question was {end}. Go on without it."))));
+            return Ok(Some(Decision::Deny(words::nobody_allows(&words::end_of(&question)))));
         }
         if let Some(words) = permit::refusal(&question) {
             return Ok(Some(Decision::Deny(words)));
@@ -93,7 +81,7 @@ fn in_subagent(mailbox: &Mailbox, policy: &Policy, run: &Run, call: &Call<'_>, i
 
 fn decision(standing: Standing, call: &Call<'_>) -> Decision {
     match standing {
-        Standing::Allowed => Decision::Allow(call.input.clone()),
+        Standing::Allowed => Decision::allow(call.input.clone()),
         Standing::Refused(words) => Decision::Deny(words),
     }
 }
@@ -101,5 +89,5 @@ fn decision(standing: Standing, call: &Call<'_>) -> Decision {
 fn ask(mailbox: &Mailbox, run: &Run, event: &PreToolUse, shown: Shown) -> Result<Decision> {
     let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
     let document = Document::draft(ask::question(&run.workflow_id, &call, shown)?);
-    post_call::post(mailbox, run, event, document, "A person has to allow this call too: make it again once that answer is there.")
+    post_call::post(mailbox, run, event, document, words::CALL_LATER)
 }

@@ -1,13 +1,10 @@
 //! Handles a call of AskUserQuestion, or of `ask_user` of `askbox mcp`. It is posted as a question and deferred. When the call is made
 //! again in a later run, it gets the answer if that question still asks the same as the call.
 
-use serde_json::{Map, Value};
-
-use crate::commands::hook::event::{Decision, PreToolUse};
+use crate::commands::hook::event::{Allow, Decision, PreToolUse};
 use crate::commands::hook::post_call;
-use askbox_cli::{ask_user_call, ask_user_question_call};
+use askbox_cli::ask_user_call;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::answer::Answer;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
@@ -16,10 +13,11 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::who::asked_within;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
+use askbox_run::asking::questions;
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::attempt::suspended_call;
-use askbox_run::prompt::inserted::on_one_line;
 use askbox_run::prompt::unasked_servers;
+use askbox_run::words;
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {
@@ -71,7 +69,7 @@ fn answer_of_this_run(mailbox: &Mailbox, policy: &Policy, run: &Run, event: &Pre
         suspended_call::note_handed_over(mailbox, run)?;
     }
     Ok(match (decision, unasked_servers::in_words(mailbox, &run.round())) {
-        (Some(Decision::Allow(input)), Some(words)) => Some(Decision::AllowAndTell(input, words)),
+        (Some(Decision::Allow(allow)), words) => Some(Decision::Allow(Box::new(Allow { tell: words, ..*allow }))),
         (Some(Decision::Deny(reason)), Some(words)) => Some(Decision::Deny(format!("{reason}\n{words}"))),
         (decision, _) => decision,
     })
@@ -84,39 +82,24 @@ fn answer_of_earlier_round(mailbox: &Mailbox, policy: &Policy, run: &Run, event:
     if question.answer.is_some() && !is_it {
         return None;
     }
-    answered(policy, &question, event).or_else(|| {
-        let end = post_call::end(&question);
-        Some(Decision::Deny(format!("Nobody answers this question: it was {end}. Do not guess an answer; go on without it, or ask again.")))
-    })
+    answered(policy, &question, event).or_else(|| Some(Decision::Deny(words::nobody_answers(&question))))
 }
 
 /// The decision that follows from a question's answer. `None` without an answer.
 fn answered(policy: &Policy, question: &Question, event: &PreToolUse) -> Option<Decision> {
     let answer = question.answer.as_ref()?;
     if let Err(why) = policy.judge(question) {
-        return Some(Decision::Deny(format!(
-            "An answer lies there that does not count: {}. Do not use it: ask again.",
-            on_one_line(&why.0)
-        )));
+        return Some(Decision::Deny(words::does_not_count(&why.0)));
     }
     if is_ask_user(event) {
         // The tool itself reports the answer, in the same words as always.
         let mut input = event.tool_input.clone();
         input.insert("workflow_id".into(), question.workflow_id.as_str().into());
         input.insert(ask_user_call::QUESTION_ID.into(), question.question_id?.to_string().into());
-        return Some(Decision::Allow(input));
+        return Some(Decision::allow(input));
     }
-    Some(as_result(question, answer, &event.tool_input))
-}
-
-/// The result of a call of AskUserQuestion in a user's own session, from the answer to its question. `None` without an answer that counts.
-pub(super) fn of_ask_user_question(policy: &Policy, question: &Question, input: &Map<String, Value>) -> Option<Decision> {
-    let answer = question.answer.as_ref()?;
-    policy.judge(question).is_ok().then(|| as_result(question, answer, input))
-}
-
-fn as_result(question: &Question, answer: &Answer, input: &Map<String, Value>) -> Decision {
-    ask_user_question_call::result(input, question, answer).map_or_else(Decision::Deny, Decision::Allow)
+    let answers = questions::answers(&event.tool_input, question, answer);
+    Some(answers.map_or_else(Decision::Deny, |answers| Decision::allow(answers.filled)))
 }
 
 /// The question that the call asks.
@@ -124,7 +107,7 @@ fn document(run: &Run, event: &PreToolUse) -> Result<QuestionDocument> {
     let document = if is_ask_user(event) {
         ask_user_call::question(&event.tool_input, &run.workflow_id)
     } else {
-        ask_user_question_call::question(&run.workflow_id, &event.tool_input)
+        questions::question(&run.workflow_id, &event.tool_input)
     }?;
     // The agent wrote the input, which may have any field.
     check_draft::of_client(&document.typed)?;

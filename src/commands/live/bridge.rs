@@ -4,91 +4,130 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::commands::live::dialog::{Dialog, not_asked};
-use crate::commands::live::office::Office;
+use crate::commands::live::programs::Program;
+use crate::commands::live::reply;
 use crate::commands::live::way::Way;
 use crate::commands::live::wire::{Incoming, RequestId};
-use askbox_cli::program;
+use askbox_config::Config;
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
-
-/// How often the mailbox is looked at while a dialog is open.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+use askbox_mailbox::id::RoundId;
+use askbox_run::asking::beside::{self, Desk, Dialogs, LOOK_EVERY, Sent};
+use askbox_run::asking::end::End;
+use askbox_run::asking::facts::Facts;
+use askbox_run::asking::reply::Reply;
+use askbox_run::asking::request::Request;
 
 /// How many lines are read before the next look at the mailbox.
 const MOST_LINES: usize = 500;
-/// How many dialogs of one process are held.
-const MOST_DIALOGS: usize = 100;
+/// The status of HTTP for a reply that the program has taken.
+const TAKEN: u16 = 200;
+/// The status for a reply to a request that has ended.
+const NOT_FOUND: u16 = 404;
 
 const GONE: &str = "its session has ended";
+/// Nobody knows which of both calls the program would make.
+const CHANGED: &str = "its session has told the call of a dialog twice, in two forms";
+
+/// One process of a program, and what it has asked.
+struct Asker {
+    program: Program,
+    way: Way,
+    requests: HashMap<RequestId, Request>,
+}
+
+impl beside::Program for Asker {
+    type Key = RequestId;
+
+    fn facts(&self) -> &'static Facts {
+        self.program.facts()
+    }
+
+    fn read(&mut self, id: &RequestId, _age: Duration) -> Result<Option<Request>> {
+        Ok(self.requests.get(id).cloned())
+    }
+
+    fn write(&mut self, id: &RequestId, request: &Request, _round: &RoundId, reply: Reply) -> Result<Sent> {
+        self.way.send(&reply::of(self.program, id.clone(), request, reply)).map(|()| Sent::Yes)
+    }
+}
 
 /// Serves the dialogs until the lines end: the plugin has closed its end, or the program has ended.
 ///
 /// # Errors
 /// If the program can no longer be written to.
-pub(super) fn serve(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
-    let mut dialogs = HashMap::new();
-    let result = pass_until_end(office, way, lines, &mut dialogs);
-    dialogs.values_mut().for_each(|dialog| dialog.end(office, GONE));
+pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: Program, way: Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
+    let desk = Desk { mailbox, config, facts: program.facts() };
+    let mut bridge = Bridge { desk, asker: Asker { program, way, requests: HashMap::new() }, dialogs: Dialogs::default() };
+    let result = bridge.pass_until_end(lines);
+    bridge.dialogs.end_all(desk, GONE, |_| true);
     result
 }
 
-fn pass_until_end(office: Office<'_>, way: &mut Way, lines: &Receiver<Vec<u8>>, dialogs: &mut HashMap<RequestId, Dialog>) -> Result<()> {
-    loop {
-        // Without a dialog, only a line brings work.
-        let line = match dialogs.is_empty() {
-            true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            false => lines.recv_timeout(LOOK_EVERY),
-        };
-        match line {
-            Ok(line) => {
-                // The end of a dialog may lie behind this line, and comes before any look at the mailbox.
-                for line in std::iter::once(line).chain(lines.try_iter().take(MOST_LINES)) {
-                    way.read(&line).into_iter().for_each(|told| handle(office, told, dialogs));
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        }
-        for dialog in dialogs.values_mut() {
-            dialog.tick(office, way)?;
-        }
-        dialogs.retain(|_, dialog| !dialog.is_over());
-        way.send_again()?.into_iter().for_each(|told| handle(office, told, dialogs));
-    }
+struct Bridge<'a> {
+    desk: Desk<'a>,
+    asker: Asker,
+    dialogs: Dialogs<RequestId>,
 }
 
-fn handle(office: Office<'_>, told: Incoming, dialogs: &mut HashMap<RequestId, Dialog>) {
-    match told {
-        Incoming::Asked(asked) => match office.program.request(*asked) {
-            Ok(request) => {
-                let is_full = dialogs.len() >= MOST_DIALOGS;
-                match dialogs.get_mut(&request.id) {
-                    Some(dialog) => dialog.told_again(office, &request),
-                    None if is_full => not_asked(office, "too many dialogs of this session are open"),
-                    None => drop(dialogs.insert(request.id.clone(), Dialog::new(request))),
+impl Bridge<'_> {
+    fn pass_until_end(&mut self, lines: &Receiver<Vec<u8>>) -> Result<()> {
+        loop {
+            // Without a dialog, only a line brings work.
+            let line = match self.dialogs.is_empty() {
+                true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                false => lines.recv_timeout(LOOK_EVERY),
+            };
+            match line {
+                Ok(line) => {
+                    // The end of a dialog may lie behind this line, and comes before any look at the mailbox.
+                    for line in std::iter::once(line).chain(lines.try_iter().take(MOST_LINES)) {
+                        self.asker.way.read(&line).into_iter().for_each(|told| self.handle(told));
+                    }
                 }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            Err(e) => not_asked(office, &program::message(&e)),
-        },
-        Incoming::Ended { id } => {
-            if let Some(dialog) = dialogs.get_mut(&id) {
-                dialog.ended(office);
-            }
+            self.dialogs.look(self.desk, &mut self.asker)?;
+            self.asker.way.send_again()?.into_iter().for_each(|told| self.handle(told));
+            self.asker.requests.retain(|id, _| self.dialogs.has(id));
         }
-        Incoming::Left { id } => {
-            if let Some(dialog) = dialogs.get_mut(&id) {
-                dialog.end(office, GONE);
+    }
+
+    fn handle(&mut self, told: Incoming) {
+        let (desk, dialogs) = (self.desk, &mut self.dialogs);
+        match told {
+            Incoming::Asked(asked) => match self.asker.program.read(*asked) {
+                Ok((id, request)) if dialogs.has(&id) => {
+                    if self.asker.requests.insert(id.clone(), request.clone()) != Some(request) {
+                        dialogs.leave(desk, &id, CHANGED);
+                    }
+                }
+                Ok((id, request)) => {
+                    self.asker.requests.insert(id.clone(), request);
+                    dialogs.open(desk, id);
+                }
+                Err(e) => desk.not_asked(&e.to_string()),
+            },
+            // The plugin does not tell the ends that our reply brings about.
+            Incoming::Ended { id } => {
+                dialogs.take(desk, &id, &End::too_late(desk.facts.answered));
+                dialogs.end(desk, &id, desk.facts.answered);
             }
-        }
-        Incoming::Replied { id, status } => {
-            if let Some(dialog) = dialogs.get_mut(&id) {
-                dialog.replied(office, status);
+            Incoming::Left { id } => dialogs.end(desk, &id, GONE),
+            Incoming::Replied { id, status } => {
+                let end = match status {
+                    TAKEN => End::Confirmed,
+                    NOT_FOUND => End::too_late(desk.facts.answered),
+                    other => End::not_given(&format!("{} answered with the status {other}", desk.facts.name)),
+                };
+                dialogs.take(desk, &id, &end);
             }
+            Incoming::Failed { id, why } => {
+                desk.not_asked(&why);
+                id.iter().for_each(|id| dialogs.take(desk, id, &End::NotKnownYet));
+            }
+            Incoming::Other => {}
         }
-        Incoming::Failed { id, why } => match id.and_then(|id| dialogs.get_mut(&id)) {
-            Some(dialog) => dialog.failed(office, &why),
-            None => not_asked(office, &why),
-        },
-        Incoming::Other => {}
     }
 }

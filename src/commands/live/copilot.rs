@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::commands::live::request::{self, RUNNING, Request, not_told, with_fields_beside};
+use crate::commands::live::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId, problem};
-use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::error::Result;
-use askbox_run::dialog::orphans::COPILOT;
+use askbox_run::asking::facts::COPILOT;
+use askbox_run::asking::request::{Request, Subject};
 
 /// The kinds of permissions that were seen with Copilot 1.0.102.
 const KINDS: [&str; 3] = ["shell", "write", "read"];
@@ -40,7 +40,7 @@ struct Permission {
 ///
 /// # Errors
 /// If it is not one that a person can answer here.
-pub(super) fn read(asked: Asked) -> Result<Request> {
+pub(super) fn read(asked: Asked) -> Result<(RequestId, Request)> {
     let Asked { event, request, session, root, part } = asked;
     let not_known = |what: &str| request::not_known("Copilot", what);
     if event != "permission.requested" {
@@ -50,7 +50,7 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
     if !KINDS.contains(&kind.as_str()) {
         return Err(not_known(&format!("a permission of the kind {kind}")));
     }
-    let part = part.filter(|part| part.state.status == RUNNING).ok_or_else(|| not_told(COPILOT))?;
+    let part = part.filter(|part| part.state.status == RUNNING).ok_or_else(|| not_told(COPILOT.name))?;
     let folders = folders(&request, &session.directory);
     let mut said = request;
     said.retain(|name, value| !value.is_null() && !DERIVED.contains(&name.as_str()));
@@ -61,8 +61,9 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
     if !folders.is_empty() {
         said.insert("workingDirectory".into(), json!(folders));
     }
-    let input = with_fields_beside(COPILOT, part.state.input, said)?;
-    Ok(Request { id, subject: Subject::Permission, tool: part.tool, input, session, root })
+    let input = with_fields_beside(COPILOT.name, part.state.input, said)?;
+    let request = request::of(&COPILOT, &id, Subject::Call, (part.tool, input), (&session, &root))?;
+    Ok((id, request))
 }
 
 /// The folders in which parts of a command run, apart from the session's own.
@@ -91,15 +92,15 @@ mod tests {
             })
         };
         let part = call("bash", json!({"command": "touch a", "description": "does it", "mode": "sync"}));
-        let plain = read(asked("permission.requested", request("/work/My Shop"), part.clone())).unwrap();
+        let plain = read(asked("permission.requested", request("/work/My Shop"), part.clone())).unwrap().1;
         let mut shown = json!({"command": "touch a", "description": "does it", "mode": "sync", "copilot.kind": "shell",
             "copilot.requestSandboxBypass": true});
         assert_eq!((plain.tool.as_str(), Value::Object(plain.input)), ("bash", shown.clone()));
-        let elsewhere = read(asked("permission.requested", request("/etc"), part)).unwrap();
+        let elsewhere = read(asked("permission.requested", request("/etc"), part)).unwrap().1;
         shown["copilot.workingDirectory"] = json!(["/etc"]);
         assert_eq!(Value::Object(elsewhere.input), shown);
         let other = call("bash", json!({"command": "touch b", "description": "does it"}));
-        let other = read(asked("permission.requested", request("/etc"), other)).unwrap();
+        let other = read(asked("permission.requested", request("/etc"), other)).unwrap().1;
         assert_eq!(other.input["copilot.fullCommandText"], "touch a", "both are shown");
     }
 
@@ -107,7 +108,8 @@ mod tests {
     fn an_edit_of_copilot_is_shown_with_its_difference() {
         let request = json!({"id": "r-1", "kind": "write", "toolCallId": "call_1", "intention": "Create file", "fileName": "/a",
             "diff": "@@\n+one\n", "newFileContents": "one\n", "fileEdits": [{}]});
-        let shown = read(asked("permission.requested", request, call("apply_patch", json!({"input": "*** Add File: /a\n+one"})))).unwrap();
+        let shown =
+            read(asked("permission.requested", request, call("apply_patch", json!({"input": "*** Add File: /a\n+one"})))).unwrap().1;
         let mut names: Vec<_> = shown.input.keys().map(String::as_str).collect();
         names.sort_unstable();
         assert_eq!(names, ["copilot.diff", "copilot.fileName", "copilot.intention", "copilot.kind", "input"]);

@@ -1,7 +1,6 @@
 //! The dialogs that a plugin tells, for `fuzz/`.
 
 use crate::commands::live::programs::Program;
-use crate::commands::live::question;
 use crate::commands::live::wire::{self, Incoming};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_mailbox::QuestionDocument;
@@ -12,5 +11,5 @@ use askbox_mailbox::time::Time;
 pub fn question(program: LiveProgram, line: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
     let Incoming::Asked(asked) = wire::read(line) else { return None };
     let program = Program::from(program);
-    Some(program.request(*asked).and_then(|request| question::document(program, &request, since)))
+    Some(program.read(*asked).and_then(|(_, request)| request.question(program.facts(), since)))
 }

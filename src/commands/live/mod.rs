@@ -12,12 +12,9 @@
 //! | `qwen` | the sessions of Qwen |
 //! | `way` | the way to the program: the lines of its plugin, or Qwen's files |
 //! | `wire` | the JSON lines between the plugin and this command |
-//! | `request` | a request, as the call that a person is shown |
+//! | `request` | what a program asks, as a request that a person can answer |
 //! | `opencode`, `copilot` | the requests of these programs |
-//! | `question` | the question that a request becomes |
-//! | `reply` | a person's answer as the reply to the program |
-//! | `dialog` | one request, from the grace time to the receipt |
-//! | `office` | the mailbox, the configuration and the program |
+//! | `reply` | the reply to a program, in its own form |
 //! | `bridge` | all requests of one process |
 //!
 //! A failure here ends this process without a reply, and the dialog stays as it is. The reply `always` is never sent: it would change
@@ -25,13 +22,10 @@
 
 mod bridge;
 mod copilot;
-mod dialog;
 #[doc(hidden)]
 pub mod fuzzed;
-mod office;
 mod opencode;
 mod programs;
-mod question;
 mod qwen;
 mod reply;
 mod request;
@@ -43,7 +37,6 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
 
-pub(in crate::commands) use programs::BY;
 use programs::Program;
 
 /// The plugin for opencode.
@@ -66,10 +59,9 @@ pub fn run(args: &Live, context: &Context) -> Result<u8> {
     if is_wanted()? {
         let config = context.config()?;
         let mailbox = Mailbox::locate(None).and_then(Mailbox::open_or_create)?;
-        let office = office::Office { mailbox: &mailbox, config: &config, program };
         match beside {
-            Some((folder, of)) => qwen::beside::serve(office, folder, of)?,
-            None => bridge::serve(office, &mut way::Way::Plugin, &wire::lines(std::io::stdin())?)?,
+            Some((folder, of)) => qwen::beside::serve(&mailbox, &config, folder, of)?,
+            None => bridge::serve(&mailbox, &config, program, way::Way::Plugin, &wire::lines(std::io::stdin())?)?,
         }
     }
     Ok(0)

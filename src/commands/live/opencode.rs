@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::commands::live::request::{self, RUNNING, Request, not_told, with_fields_beside};
+use crate::commands::live::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, Part, RequestId, problem};
-use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::error::{Error, Result};
-use askbox_run::dialog::orphans::OPENCODE;
+use askbox_run::asking::facts::OPENCODE;
+use askbox_run::asking::request::{Request, Subject};
 
 #[derive(Deserialize)]
 struct Permission {
@@ -55,14 +55,14 @@ struct Choice {
 ///
 /// # Errors
 /// If it is not one that a person can answer here.
-pub(super) fn read(asked: Asked) -> Result<Request> {
+pub(super) fn read(asked: Asked) -> Result<(RequestId, Request)> {
     let Asked { event, request, session, root, part } = asked;
     let properties = Value::Object(request);
     let (id, subject, tool, input) = match event.as_str() {
         "permission.asked" => {
             let permission: Permission = serde_json::from_value(properties).map_err(|e| not_known(&problem(&e)))?;
             let (tool, input) = permission.call(part)?;
-            (permission.id, Subject::Permission, tool, input)
+            (permission.id, Subject::Call, tool, input)
         }
         "question.asked" => {
             let Questions { id, questions } = serde_json::from_value(properties).map_err(|e| not_known(&problem(&e)))?;
@@ -72,11 +72,12 @@ pub(super) fn read(asked: Asked) -> Result<Request> {
         }
         other => return Err(not_known(other)),
     };
-    Ok(Request { id, subject, tool, input, session, root })
+    let request = request::of(&OPENCODE, &id, subject, (tool, input), (&session, &root))?;
+    Ok((id, request))
 }
 
 fn not_known(what: &str) -> Error {
-    request::not_known(OPENCODE, what)
+    request::not_known(OPENCODE.name, what)
 }
 
 impl Permission {
@@ -94,9 +95,9 @@ impl Permission {
                 if self.permission != part.tool {
                     said.insert("permission".into(), self.permission.as_str().into());
                 }
-                Ok((part.tool, with_fields_beside(OPENCODE, part.state.input, said)?))
+                Ok((part.tool, with_fields_beside(OPENCODE.name, part.state.input, said)?))
             }
-            None if self.tool.is_some() => Err(not_told(OPENCODE)),
+            None if self.tool.is_some() => Err(not_told(OPENCODE.name)),
             None => Ok((self.permission.clone(), said)),
         }
     }
@@ -127,7 +128,7 @@ mod tests {
             "id": "per_1", "sessionID": "ses_1", "permission": kind, "patterns": ["touch a", "ls"], "metadata": metadata,
             "always": ["touch *"], "tool": {"messageID": "msg_1", "callID": "call_1"},
         });
-        read(asked("permission.asked", request, part))
+        read(asked("permission.asked", request, part)).map(|(_, request)| request)
     }
 
     #[test]

@@ -1,14 +1,18 @@
-//! A request, as the call that a person is shown.
+//! What a program asks, as a request that a person can answer.
 
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::commands::live::wire::{RequestId, Session};
-use askbox_cli::dialog_question::Subject;
+use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::id::SessionId;
 use askbox_mailbox::text;
-use askbox_run::approval::call::Call;
+use askbox_run::asking::facts::Facts;
+use askbox_run::asking::place::{self, LONGEST_NAME};
+use askbox_run::asking::request::{Input, More, Request, Subject};
 
 /// The most characters that an error tells of a form that is not known.
 const LONGEST_TOLD: usize = 100;
@@ -16,36 +20,43 @@ const LONGEST_TOLD: usize = 100;
 /// The state of a call whose input is there.
 pub(super) const RUNNING: &str = "running";
 
-/// A request that a person can answer, and its call, whole.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) id: RequestId,
-    pub(super) subject: Subject,
-    /// The tool's name.
-    pub(super) tool: String,
-    /// The call's input. For questions of the agent, it has the form of AskUserQuestion.
-    pub(super) input: Map<String, Value>,
-    /// The session that asks.
-    pub(super) session: Session,
-    /// The session that a person has begun.
-    pub(super) root: Session,
+/// A request of this program. `session` asks, and a person has begun `root`.
+///
+/// # Errors
+/// If its session can have no id.
+pub(super) fn of(
+    facts: &Facts,
+    id: &RequestId,
+    subject: Subject,
+    (tool, input): (String, Input),
+    (session, root): (&Session, &Session),
+) -> Result<Request> {
+    let cwd = PathBuf::from(&session.directory);
+    let asks = session_id(facts, root)?;
+    Ok(Request {
+        // Each request has one of its own, also if one call asks more than once.
+        workflow: place::workflow(&cwd, &asks, id.as_str())?,
+        session: asks,
+        folder: cwd.clone(),
+        subject,
+        tool,
+        input,
+        cwd,
+        call: id.as_str().to_owned(),
+        subagent: (session.id != root.id).then(|| subagent(session)),
+        more: More::default(),
+    })
 }
 
-impl Request {
-    /// The call.
-    pub(super) fn call<'a>(&'a self, cwd: &'a PathBuf) -> Call<'a> {
-        Call { tool: &self.tool, input: &self.input, cwd }
-    }
+/// The session's id as a UUID. opencode's own ids are not UUIDs.
+fn session_id(facts: &Facts, session: &Session) -> Result<SessionId> {
+    let made = || Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {}", facts.name, session.id).as_bytes());
+    Uuid::parse_str(&session.id).unwrap_or_else(|_| made()).to_string().parse()
+}
 
-    /// True if this is a request about the same call.
-    pub(super) fn is_same_call(&self, other: &Self) -> bool {
-        (&self.tool, &self.input, &self.session) == (&other.tool, &other.input, &other.session)
-    }
-
-    /// The folder of the session.
-    pub(super) fn cwd(&self) -> PathBuf {
-        PathBuf::from(&self.session.directory)
-    }
+fn subagent(session: &Session) -> Subagent {
+    let short = |words: &Option<String>| words.as_deref().map(|words| text::excerpt(words, LONGEST_NAME)).filter(|words| !words.is_empty());
+    Subagent { id: text::excerpt(&session.id, LONGEST_NAME), kind: short(&session.agent), task: short(&session.title) }
 }
 
 /// The call's input, and the program's own fields of the request that say more.
@@ -78,11 +89,58 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::commands::live::opencode;
     use crate::commands::live::wire::Asked;
+    use askbox_mailbox::QuestionDocument;
+    use askbox_mailbox::documents::checks::check_question::check;
+    use askbox_run::asking::facts::OPENCODE;
 
     /// A dialog with these properties, as the plugin tells it.
     pub(in crate::commands::live) fn asked(event: &str, request: Value, part: Value) -> Asked {
         let session = json!({"id": "ses_1", "directory": "/work/My Shop", "title": "New session", "agent": "build"});
         serde_json::from_value(json!({"event": event, "request": request, "session": session, "root": session, "part": part})).unwrap()
+    }
+
+    fn question(event: &str, request: Value, part: Value, agent: Option<&str>) -> Result<QuestionDocument> {
+        let mut asked = asked(event, request, part);
+        if let Some(agent) = agent {
+            asked.session.id = "ses_2".into();
+            asked.session.agent = Some(agent.into());
+            asked.session.title = Some("a sub (@general subagent)".into());
+        }
+        let (_, request) = opencode::read(asked)?;
+        let document = request.question(&OPENCODE, askbox_mailbox::time::now())?;
+        check(&document.typed).map(|()| document)
+    }
+
+    #[test]
+    fn a_command_of_opencode_is_asked_about_with_once_alone() {
+        let part = json!({"tool": "bash", "state": {"status": "running", "input": {"command": "touch qa"}}});
+        let request = json!({"id": "per_1", "permission": "bash", "patterns": ["*"], "metadata": {"command": "touch qa"}, "tool": {}});
+        let asked = question("permission.asked", request.clone(), part.clone(), None).unwrap().typed;
+        assert_eq!(asked.question, "May the agent call bash?\n    command: touch qa\nIn the folder /work/My Shop");
+        assert_eq!(asked.asked.options.keys(), "once");
+        assert!(asked.asked.approval.as_ref().unwrap().editable.is_none());
+        assert_eq!(asked.asked.live.as_ref().unwrap().words(), "opencode session in \"My Shop\"");
+        assert!(asked.workflow_id.as_str().starts_with("live-my-shop-"));
+        let of_subagent = question("permission.asked", request, part, Some("general")).unwrap().typed;
+        assert!(of_subagent.question.contains("A subagent makes this call: general ses_2"), "{}", of_subagent.question);
+        assert_eq!(of_subagent.asked.live.as_ref().unwrap().session, asked.asked.live.unwrap().session);
+        assert_eq!(of_subagent.asked.live.unwrap().agent.as_deref(), Some("general"));
+    }
+
+    #[test]
+    fn questions_of_opencode_keep_their_options() {
+        let options = json!([{"label": "merge", "description": "m"}, {"label": "keep", "description": "k"}]);
+        let one = json!({"question": "Merge?", "header": "How", "options": options, "multiple": true});
+        let two = json!({"question": "Why?", "header": "Why", "options": []});
+        let of = |questions: Value| question("question.asked", json!({"id": "que_1", "questions": questions}), Value::Null, None);
+        let asked = of(json!([one])).unwrap().typed;
+        assert_eq!((asked.question.as_str(), asked.asked.options.keys().as_str()), ("Merge?", "merge, keep"));
+        assert_eq!(of(json!([one, two])).unwrap().typed.parts().len(), 2);
+        assert!(of(json!([one, one])).is_err());
+        let closed = json!({"question": "Merge?", "header": "How", "options": options, "custom": false});
+        assert_eq!(of(json!([closed])).unwrap().typed.asked.free_text, Some(false));
+        assert!(of(json!([closed, two])).is_ok());
     }
 }

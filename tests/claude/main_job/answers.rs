@@ -147,7 +147,7 @@ mod promises {
         let requests = world.api.requests_with_text("User chose:\n> begin");
         assert_eq!(requests.len(), 1);
         // Each line is quoted, and nothing else is changed.
-        let quoted = askbox::run::prompt::inserted::quoted(&answer);
+        let quoted = askbox::run::words::inserted::quoted(&answer);
         assert!(requests[0].model_text().contains(&format!("User chose:\n{quoted}\nContinue")), "it was changed on its way");
         assert_eq!(world.document(&format!("closed/long.{round}.json"))["answer"]["value"], answer.as_str());
     }

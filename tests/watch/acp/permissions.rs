@@ -77,6 +77,33 @@ fn a_refusal_of_a_person_is_told_and_is_not_a_result() {
     assert!(told[2].contains("nothing shows that your work is done"), "{}", told[2]);
 }
 
+#[test]
+fn a_changed_call_of_an_acp_agent_is_proposed_to_it() {
+    let world = world("", "");
+    let other = format!("{ASKS} # changed");
+    turns(&world, &[json!([{"run": ASKS, "ask": true}, {"say": "tried"}]), json!([{"run": other, "ask": true}, {"say": "done"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    until("it asks", || world.in_mailbox("pending/acp-1.json").exists());
+    let asked = world.document("pending/acp-1.json")["question_id"].clone();
+    fs::write(world.path("edited"), &other).unwrap();
+    let edited = world.path("edited").display().to_string();
+    world.ok("ask-answer", &["edit", "acp-1", "--input", &edited, "--round", &world.seen("acp-1")]);
+    // The agent makes the changed call itself, and the person is asked about it.
+    until("it asks anew", || {
+        world.in_mailbox("pending/acp-1.json").exists() && world.document("pending/acp-1.json")["question_id"] != asked
+    });
+    let decided = |world: &World| world.audited().iter().filter(|line| line["event"] == "allowed").count();
+    assert_eq!((effects(&world), decided(&world)), (0, 0), "nothing was allowed, and nothing ran");
+    let told = told(&world);
+    let words = told.last().expect("the proposal");
+    assert!(words.contains("Your call was not made") && words.contains("# changed"), "{words}");
+    assert!(!words.contains("The result is that of the changed call"), "{words}");
+    world.ok("ask-answer", &["acp-1", "once", "--round", &world.seen("acp-1")]);
+    world.closed("acp-1", "delivered", 3);
+    assert_eq!((effects(&world), decided(&world)), (1, 1));
+}
+
 mod promises {
     use super::*;
 

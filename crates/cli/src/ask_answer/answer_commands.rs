@@ -20,8 +20,8 @@ use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller::{self, Caller};
 use askbox_mailbox::{Answer, Folder, Mailbox, Question, disk, text};
+use askbox_run::asking::orphans;
 use askbox_run::chain::whole_tree;
-use askbox_run::dialog::orphans;
 use askbox_run::process::programs;
 
 /// Runs `ask-answer`; returns the exit status.

@@ -12,8 +12,8 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, round};
-use askbox_run::dialog::end::End;
-use askbox_run::dialog::{next_prompt, orphans, settle};
+use askbox_run::asking::end::End;
+use askbox_run::asking::{next_prompt, orphans, receipt};
 
 /// The way of these answers.
 const CHANNEL: &str = "ask-answer";
@@ -64,7 +64,7 @@ pub(super) fn acknowledge(args: &AskAnswer, context: &Context, mailbox: &Mailbox
         program::print(&format!("{id}: {said}\n"))?;
         held_up.iter().for_each(|why| program::warn(why));
     }
-    let end = settle::told(mailbox, &accepted.question, &accepted.round);
+    let end = receipt::told(mailbox, &accepted.question, &accepted.round);
     if args.common.json {
         program::print_json(&json!({
             "state": reply.event(), "workflow_id": id, "question_id": accepted.round.question,

@@ -11,8 +11,8 @@ use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::transitions::{settle, undo};
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Folder, Mailbox, disk, read_question, round};
-use askbox_run::dialog::end::End;
-use askbox_run::dialog::orphans;
+use askbox_run::asking::end::End;
+use askbox_run::asking::orphans;
 use askbox_run::story;
 
 pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {

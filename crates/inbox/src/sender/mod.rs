@@ -22,8 +22,8 @@ use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::who::caller::Caller;
 use askbox_mailbox::{Answer, Mailbox, Question, disk, round};
-use askbox_run::dialog::end::End;
-use askbox_run::dialog::next_prompt;
+use askbox_run::asking::end::End;
+use askbox_run::asking::next_prompt;
 use askbox_run::story::Teller;
 use askbox_run::story::cause::HoldUp;
 

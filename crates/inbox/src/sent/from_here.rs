@@ -11,7 +11,7 @@ use askbox_mailbox::documents::offer::{Decided, Verdict};
 use askbox_mailbox::time::{self, Time};
 use askbox_peers::Progress;
 use askbox_peers::machines::offer_state::{OfferState, Stands};
-use askbox_run::dialog::end::End;
+use askbox_run::asking::end::End;
 
 /// The answers that were sent, the newest last.
 #[derive(Debug, Default)]

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::approval::call::Call;
 use crate::approval::lines;
-use crate::prompt::inserted::at_the_end;
-use crate::prompt::remarks::they_say;
+use crate::words::{self, AskAgain};
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
@@ -16,7 +15,7 @@ use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Answer, Question, text, time};
+use askbox_mailbox::{Question, text, time};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;
@@ -233,10 +232,7 @@ pub(super) enum Reply {
 pub(super) fn reply(question: &Question) -> Option<Reply> {
     let answer = question.answer.as_ref()?;
     if let Some(asked) = answer.counter_question() {
-        return Some(Reply::Refused(format!(
-            "The user asks back before they decide:{}\nThis call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool.",
-            at_the_end(asked)
-        )));
+        return Some(Reply::Refused(words::asks_back(asked, AskAgain::ByTheCall)));
     }
     let word = match &answer.value {
         Some(AnswerValue::Text(word)) if answer.outcome == Outcome::Answered && answer.is_a_persons() => word.as_str(),
@@ -249,22 +245,9 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
         (Outcome::Answered, None) if word == WORKFLOW && question.asked.live.is_none() => Reply::Workflow,
         (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
-        (Outcome::Declined, _) if answer.always => Reply::Refused(refused_for_good(Some(answer))),
-        (Outcome::Declined, _) => {
-            let note = they_say(answer);
-            Reply::Refused(format!(
-                "The user refused this call.{note}Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
-            ))
-        }
+        (Outcome::Declined, _) if answer.always => Reply::Refused(words::refused_for_good(Some(answer))),
+        (Outcome::Declined, _) => Reply::Refused(words::refused(answer)),
     })
-}
-
-/// The words for the agent about a call that its user refuses whenever the workflow makes it.
-pub(super) fn refused_for_good(answer: Option<&Answer>) -> String {
-    let note = answer.map_or_else(|| " ".into(), they_say);
-    format!(
-        "The user refuses this call whenever you make it.{note}Do not make it again, and do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
-    )
 }
 
 #[cfg(test)]

@@ -4,26 +4,71 @@ use crate::approval::ask::{self, Reply, Shown, reply};
 use crate::approval::call::Call;
 use crate::approval::standing;
 use crate::attempt::used_answer::Use;
-use crate::prompt::remarks::user_added;
+use crate::words::{self, beside_allowance, user_added};
 use askbox_config::ToolRule;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Answer, Mailbox, Question};
 use serde_json::{Map, Value};
 
+/// What counts where a call is decided about.
+#[derive(Debug)]
+pub struct Rules<'a> {
+    /// Which answers count.
+    pub policy: Policy,
+    /// The calls that are refused, also if a person made one of them out of another call.
+    pub refuse: &'a [ToolRule],
+    /// True if the program can be given a changed call. Otherwise a person's change is a proposal: the agent has to make that call itself.
+    pub takes_changes: bool,
+}
+
 /// The decision about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Permit {
     /// It may be made now, once. The answer is used.
-    Allowed,
-    /// It may be made now, once, with this input, which the person has changed. The answer is used.
-    AllowedEdited(Map<String, Value>),
+    Allowed(Box<Allowed>),
     /// It is refused; the agent reads this.
     Refused(String),
     /// Nobody has decided about it: a person has to be asked.
     Ask(Shown),
+}
+
+/// A call that a person has allowed once.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "once its program has the reply, it has to be recorded"]
+pub struct Allowed {
+    /// The input with which it is made. The person may have changed it.
+    pub input: Map<String, Value>,
+    tool: String,
+    round: RoundId,
+    answer: Answer,
+}
+
+impl Allowed {
+    /// True if the person has changed the call.
+    pub fn is_edited(&self) -> bool {
+        self.answer.edited.is_some()
+    }
+
+    /// What the agent reads beside the result: what the person has changed, and what they say. `in_subagent` is true if another agent, which
+    /// this one has started, makes the call.
+    pub fn remark(&self, in_subagent: bool) -> Option<String> {
+        beside_allowance(&self.tool, in_subagent, &self.answer)
+    }
+
+    /// Writes it into the audit trail.
+    pub fn record(&self, mailbox: &Mailbox) {
+        record(mailbox, &self.round, &self.answer);
+    }
+}
+
+/// Writes into the audit trail that this answer of the round has let its call through. This comes after the reply to the program: an answer
+/// that comes too late allows nothing.
+pub fn record(mailbox: &Mailbox, round: &RoundId, answer: &Answer) {
+    let entry = Entry::about_round("allowed", round).by(&answer.by);
+    audit::record(mailbox, if answer.edited.is_some() { entry.why("edited: the answer has the text") } else { entry });
 }
 
 /// Decides about a call whose approval question was answered in this round. Only an answer to exactly this call counts. The first
@@ -33,54 +78,43 @@ pub enum Permit {
 ///
 /// # Errors
 /// If the mark or the grant cannot be written: the call must not be made.
-pub fn permit(
-    mailbox: &Mailbox,
-    policy: &Policy,
-    refuse: &[ToolRule],
-    round: &RoundId,
-    question: &Question,
-    call: &Call<'_>,
-) -> Result<Permit> {
-    let Some(reply) = reply(question).filter(|_| ask::shows(question, call)) else { return Ok(Permit::Ask(Shown::First)) };
-    if let Err(why) = policy.judge(question) {
-        return Ok(Permit::Refused(format!("Nobody has allowed this call: an answer lies there that does not count ({}).", why.0)));
+pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
+    let (Some(reply), Some(answer)) = (reply(question).filter(|_| ask::shows(question, call)), &question.answer) else {
+        return Ok(Permit::Ask(Shown::First));
+    };
+    if let Err(why) = rules.policy.judge(question) {
+        return Ok(Permit::Refused(words::allows_nothing(&why.0)));
     }
-    match reply {
-        Reply::Refused(words) => return Ok(Permit::Refused(words)),
+    let allowed =
+        |input| Permit::Allowed(Box::new(Allowed { input, tool: call.tool.into(), round: round.clone(), answer: answer.clone() }));
+    let input = match &reply {
+        Reply::Refused(words) => return Ok(Permit::Refused(words.clone())),
         // The person allowed this call for the whole workflow. If the grant was revoked, the person is asked again.
-        Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, policy, &round.workflow, call)? => {
-            return Ok(Permit::Allowed);
+        Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, &rules.policy, &round.workflow, call)? => {
+            return Ok(allowed(call.input.clone()));
         }
-        Reply::Once | Reply::Workflow | Reply::Edited(_) => {}
-    }
-    let edited = match &reply {
-        Reply::Edited(text) => match edited(call, text, refuse) {
-            Ok(edited) => Some(edited),
+        Reply::Once | Reply::Workflow => call.input.clone(),
+        Reply::Edited(text) => match edited(call, text, rules) {
+            Ok(edited) => edited,
             Err(why) => return Ok(Permit::Refused(why)),
         },
-        _ => None,
     };
     if !Use::Approved.take(mailbox, round)? {
         return Ok(Permit::Ask(Shown::perhaps_made(question)));
     }
-    let by = question.answer.as_ref().map(|answer| answer.by.as_str()).unwrap_or_default();
     if matches!(reply, Reply::Workflow) {
         standing::allow(mailbox, round, question)?;
     }
-    let entry = Entry::about_round("allowed", round).by(by);
-    audit::record(mailbox, if edited.is_some() { entry.why("edited: the answer has the text") } else { entry });
-    Ok(edited.map_or(Permit::Allowed, Permit::AllowedEdited))
+    Ok(allowed(input))
 }
 
 /// Returns the input of the changed call, or the words for the agent if it must not be made.
-fn edited(call: &Call<'_>, text: &str, refuse: &[ToolRule]) -> Result<Map<String, Value>, String> {
-    let Some(input) = call.edited(text) else { return Err("Your user has changed this call, and it has no text to change.".into()) };
-    match refuse.iter().find(|rule| rule.names(call.tool, &input)) {
+fn edited(call: &Call<'_>, text: &str, rules: &Rules<'_>) -> Result<Map<String, Value>, String> {
+    let Some(input) = call.edited(text) else { return Err(words::NOTHING_TO_CHANGE.into()) };
+    match rules.refuse.iter().find(|rule| rule.names(call.tool, &input)) {
+        Some(rule) => Err(words::changed_and_refused(&rule.to_string())),
+        None if !rules.takes_changes => Err(words::make_this_instead(&Value::Object(input).to_string())),
         None => Ok(input),
-        Some(rule) => Err(format!(
-            "Your user has changed this call, and the operator refuses the changed call: it matches `{rule}` in [approvals] refuse. Neither \
-             call was made. Ask your user what to do instead."
-        )),
     }
 }
 
@@ -140,10 +174,10 @@ pub fn is_used(mailbox: &Mailbox, round: &RoundId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_mailbox::AnswerValue;
     use askbox_mailbox::disk;
     use askbox_mailbox::id::{QuestionId, WorkflowId};
     use askbox_mailbox::who::caller::Caller;
-    use askbox_mailbox::{Answer, AnswerValue};
     use serde_json::json;
     use std::path::Path;
 
@@ -170,8 +204,17 @@ mod tests {
         fn permit(&self, answer: Option<Answer>, call: &Call<'_>) -> Permit {
             let mut question = ask::question(&self.round.workflow, &self.call(), Shown::First).unwrap();
             question.answer = answer;
-            permit(&self.mailbox, &Policy::default(), &[], &self.round, &question, call).unwrap()
+            permit(&self.mailbox, &rules(&[]), &self.round, &question, call).unwrap()
         }
+    }
+
+    fn rules(refuse: &[ToolRule]) -> Rules<'_> {
+        Rules { policy: Policy::default(), refuse, takes_changes: true }
+    }
+
+    /// The input with which the call may be made.
+    fn allowed(permit: Permit) -> Option<Map<String, Value>> {
+        if let Permit::Allowed(allowed) = permit { Some(allowed.input) } else { None }
     }
 
     fn asks_again(permit: &Permit) -> bool {
@@ -185,7 +228,7 @@ mod tests {
     #[test]
     fn an_answer_allows_its_call_once() {
         let world = Answered::new();
-        assert_eq!(world.permit(word("once", "ann"), &world.call()), Permit::Allowed);
+        assert_eq!(allowed(world.permit(word("once", "ann"), &world.call())), Some(world.input.clone()));
         assert!(asks_again(&world.permit(word("once", "ann"), &world.call())));
         assert!(is_used(&world.mailbox, &world.round));
     }
@@ -197,7 +240,7 @@ mod tests {
         question.answer = word("once", "ann");
         let told = |question: &Question| in_words(&world.mailbox, &world.round, question);
         assert!(told(&question).contains("The call was not made. Make it again now"), "{}", told(&question));
-        assert_eq!(permit(&world.mailbox, &Policy::default(), &[], &world.round, &question, &world.call()).unwrap(), Permit::Allowed);
+        assert!(allowed(permit(&world.mailbox, &rules(&[]), &world.round, &question, &world.call()).unwrap()).is_some());
         assert!(told(&question).contains("the call may have been made. Look whether it was"), "{}", told(&question));
         assert!(!told(&question).contains("was not made. Make it again now"));
     }
@@ -225,13 +268,13 @@ mod tests {
     fn an_edited_call_is_allowed_once_as_it_was_edited() {
         let world = Answered::new();
         let now = json!({"command": "git push --dry-run"}).as_object().unwrap().clone();
-        assert_eq!(world.permit(edited("git push --dry-run"), &world.call()), Permit::AllowedEdited(now.clone()));
+        assert_eq!(allowed(world.permit(edited("git push --dry-run"), &world.call())), Some(now.clone()));
         assert!(asks_again(&world.permit(edited("git push --dry-run"), &world.call())));
         let mut question = ask::question(&world.round.workflow, &world.call(), Shown::First).unwrap();
         question.answer = edited("git push --dry-run");
-        let allowed = |input: &Map<String, Value>| allows(&Policy::default(), &question, &Call { input, ..world.call() });
-        assert!(allowed(&now) && !allowed(&world.input), "the second gate lets the changed call through, and no other");
-        assert!(!allowed(json!({"command": "git push --dry-run", "timeout": 5}).as_object().unwrap()));
+        let lets_through = |input: &Map<String, Value>| allows(&Policy::default(), &question, &Call { input, ..world.call() });
+        assert!(lets_through(&now) && !lets_through(&world.input), "the second gate lets the changed call through, and no other");
+        assert!(!lets_through(json!({"command": "git push --dry-run", "timeout": 5}).as_object().unwrap()));
     }
 
     #[test]
@@ -240,8 +283,21 @@ mod tests {
         let mut question = ask::question(&world.round.workflow, &world.call(), Shown::First).unwrap();
         question.answer = edited("sudo git push");
         let rule: ToolRule = serde_json::from_value(json!("Bash(sudo:*)")).unwrap();
-        let permit = permit(&world.mailbox, &Policy::default(), &[rule], &world.round, &question, &world.call()).unwrap();
+        let permit = permit(&world.mailbox, &rules(&[rule]), &world.round, &question, &world.call()).unwrap();
         assert!(matches!(&permit, Permit::Refused(words) if words.contains("`Bash(sudo:*)`")), "{permit:?}");
+        assert!(!is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn a_change_that_the_program_cannot_take_uses_nothing_up() {
+        let world = Answered::new();
+        let mut question = ask::question(&world.round.workflow, &world.call(), Shown::First).unwrap();
+        question.answer = edited("git push --dry-run");
+        let rules = Rules { takes_changes: false, ..rules(&[]) };
+        let permit = permit(&world.mailbox, &rules, &world.round, &question, &world.call()).unwrap();
+        let is_proposed =
+            |words: &str| words.starts_with("Your call was not made") && words.contains(r#"{"command":"git push --dry-run"}"#);
+        assert!(matches!(&permit, Permit::Refused(words) if is_proposed(words)), "{permit:?}");
         assert!(!is_used(&world.mailbox, &world.round));
     }
 
@@ -262,9 +318,9 @@ mod tests {
     fn what_a_workflow_may_do_stays_allowed_until_it_is_revoked() {
         let world = Answered::new();
         assert!(!standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
-        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert!(allowed(world.permit(word("workflow", "ann"), &world.call())).is_some());
         assert!(standing::allows(&world.mailbox, &Policy::default(), &world.round.workflow, &world.call()).unwrap());
-        assert_eq!(world.permit(word("workflow", "ann"), &world.call()), Permit::Allowed);
+        assert!(allowed(world.permit(word("workflow", "ann"), &world.call())).is_some());
         assert_eq!(
             standing::revoke(&world.mailbox, &world.round.workflow, None, &Caller::person("ann", "relaunch").unwrap()).unwrap().len(),
             1

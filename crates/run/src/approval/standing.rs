@@ -4,7 +4,8 @@
 
 use crate::approval::ask::{self, Reply, reply};
 use crate::approval::call::Call;
-use crate::prompt::inserted::at_the_end;
+use crate::words;
+use crate::words::inserted::at_the_end;
 use askbox_config::ToolRule;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::documents::fields::approval::CallHash;
@@ -124,7 +125,7 @@ fn refusal(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, grant: &Gr
             return Some(words + &rule);
         }
     }
-    (!is_there && policy.takes_everything()).then(|| ask::refused_for_good(None) + &rule)
+    (!is_there && policy.takes_everything()).then(|| words::refused_for_good(None) + &rule)
 }
 
 /// The question of the round whose answer decided.

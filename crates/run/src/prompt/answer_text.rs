@@ -6,9 +6,9 @@ use crate::approval::permit;
 use crate::attempt::record::Run;
 use crate::attempt::used_answer::Use;
 use crate::prompt::cut_calls;
-use crate::prompt::inserted::{at_the_end, on_one_line, within};
-use crate::prompt::remarks::user_added;
 use crate::prompt::unasked_servers;
+use crate::words::inserted::{at_the_end, on_one_line, within};
+use crate::words::{self, AskAgain, user_added};
 use askbox_config::RunnerKind;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
@@ -93,12 +93,7 @@ const NOBODY: &str =
 fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -> Result<String> {
     let note = user_added(answer);
     if let Some(asked) = answer.counter_question() {
-        return Ok(format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it \
-             (`ask-post 'QUESTION' -w {} --context 'REPLY' -o KEY=DESCRIPTION`), and end your turn.",
-            at_the_end(asked),
-            run.workflow_id
-        ));
+        return Ok(words::asks_back(asked, AskAgain::WithAskPost(&run.workflow_id)));
     }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
     if let Some(until) = question.asked.until.as_ref().filter(|_| answer.by == BY_EVENT) {
@@ -111,9 +106,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         ));
     }
     let (Outcome::Answered, Some(value)) = (outcome, value) else {
-        return Ok(format!(
-            "The user declined to answer. Do not guess an answer: go on without it, or end your turn and say what is missing.{note}"
-        ));
+        return Ok(words::declined(answer));
     };
     if value.to_text().len() > INLINE_ANSWER {
         let path = long_answer(mailbox, run);

@@ -4,7 +4,7 @@
 use std::fs::File;
 
 use crate::attempt::record::{Begin, Run};
-use crate::prompt::inserted::within;
+use crate::words::inserted::within;
 use askbox_agent::{claude, rejected_calls, transcript};
 use askbox_mailbox::Question;
 use askbox_mailbox::text;

@@ -3,8 +3,8 @@
 use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{self, Run};
 use crate::prompt::earlier_attempt::{self, Has};
-use crate::prompt::inserted::quoted;
 use crate::prompt::message;
+use crate::words::inserted::quoted;
 use askbox_agent::acp::PlayedBack;
 use askbox_config::Config;
 use askbox_mailbox::id::{AttemptId, RoundId};

@@ -10,17 +10,13 @@
 //! | `unasked_servers` | MCP servers that could not ask, because another question waited |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `round_input` | the round as a plain program gets it: as JSON |
-//! | `remarks` | a person's remark beside a decision |
 //! | `to_acp` | the messages to an agent that speaks ACP, and the marker in front of each |
-//! | `inserted` | how a text of a document stands in a message: as data, never as a line of ours |
 
 pub mod answer_text;
 mod cut_calls;
 pub mod earlier_attempt;
-pub mod inserted;
 pub(crate) mod lost_work;
 pub mod message;
-pub mod remarks;
 pub mod round_input;
 pub mod templates;
 pub(crate) mod to_acp;

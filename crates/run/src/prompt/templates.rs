@@ -1,6 +1,6 @@
 //! The messages that askbox sends to agents, as templates.
 
-use crate::prompt::inserted;
+use crate::words::inserted;
 
 /// To a new session that gets an answer, unless the operator has a template of their own (`relaunch.prompt`).
 pub const FRESH: &str = "\

@@ -3,8 +3,8 @@
 
 use crate::approval::permit;
 use crate::attempt::record::Run;
-use crate::prompt::inserted::quoted;
 use crate::prompt::templates::CONTINUE;
+use crate::words::inserted::quoted;
 use askbox_mailbox::Question;
 use askbox_mailbox::id::{AttemptId, RoundId};
 

@@ -2,7 +2,7 @@
 //! could not. The asker was told that nobody decided, and may have told the agent that the user cancelled.
 
 use crate::attempt::unasked;
-use crate::prompt::inserted::as_json;
+use crate::words::inserted::as_json;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::id::RoundId;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::asking::orphans;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Plan, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::permitted::WorkFolder;
-use crate::dialog::orphans;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
 use crate::supervise::stop;

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::asking::receipt;
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure;
@@ -15,7 +16,6 @@ use crate::attempt::suspended_call;
 use crate::claim::heard::{self, Heard};
 use crate::claim::{Claim, plan};
 use crate::delivery::Delivery;
-use crate::dialog::settle;
 use crate::money::costs;
 use crate::process::launch;
 use crate::recovery::elsewhere;
@@ -114,7 +114,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
     if delivery == Delivery::Dialog {
         let age = last.as_ref().map_or(Duration::ZERO, |last| time::since(last.progress.claimed_at));
-        let is_over = settle::by_receipt(mailbox, document, last, held)?;
+        let is_over = receipt::by_receipt(mailbox, document, last, held)?;
         // The transcript may tell it days later, and may be long.
         let pause = (age / 8).clamp(Duration::from_secs(1), LONGEST_PAUSE);
         return Ok(if is_over {
@@ -320,7 +320,7 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
 /// about a launch is not the operator's choice, so the attempt is planned here. With `cwd`, the attempt runs in that folder.
 pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Question, last: &Run, cwd: Option<PathBuf>) -> Result<Run> {
     let mut run = match Delivery::of_claimed(question, last) {
-        // A dialog's answer is never launched: see `settle`.
+        // A dialog's answer is never launched: see `asking::receipt`.
         Delivery::Launch | Delivery::Dialog => attempt_after(last),
         Delivery::Waiter | Delivery::Session | Delivery::MainAgent => {
             Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::asking::end;
 use crate::attempt::failure::Class;
 use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::delivery::{self, Delivery};
-use crate::dialog::end;
 use crate::story::begun_with;
 use crate::story::cause::{self, HoldUp};
 use crate::story::kind::Cause;

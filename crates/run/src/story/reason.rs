@@ -1,9 +1,9 @@
 //! Why a round has its state, and what a person is to do, in words.
 
+use crate::asking::{end, next_prompt};
 use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::delivery;
-use crate::dialog::{end, next_prompt};
 use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{BY_SESSION, Found};
 use crate::story::kind::Cause;

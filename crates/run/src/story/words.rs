@@ -1,6 +1,6 @@
 //! A round's state as its folder and its document have it, in words: also for a round of another machine.
 
-use crate::dialog::end::NOT_KNOWN_YET;
+use crate::asking::end::NOT_KNOWN_YET;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::{Folder, text};
 

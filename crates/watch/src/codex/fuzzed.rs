@@ -1,12 +1,13 @@
 //! The dialogs that Codex's daemon tells, for `fuzz/`.
 
-use crate::codex::question::{self, Shown};
+use crate::codex::question;
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::wire::{self, Incoming};
 use askbox_mailbox::QuestionDocument;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::Time;
+use askbox_run::asking::facts::CODEX;
 
 /// The questions that these messages of the daemon become. A response is read as that to the request for a session.
 pub fn questions(messages: &str, since: Time) -> Vec<Result<QuestionDocument>> {
@@ -23,9 +24,7 @@ pub fn questions(messages: &str, since: Time) -> Vec<Result<QuestionDocument>> {
             Incoming::Request { method, params, .. } => {
                 let Some(request) = Request::read(&method, &params) else { continue };
                 let Some(thread) = threads.get(&request.thread) else { continue };
-                let shown = Shown::of(&request, thread);
-                let workflow = question::workflow(&request, thread);
-                asked.push(shown.and_then(|shown| question::document(&shown, &request, thread, &workflow?, since)));
+                asked.push(question::request(&request, thread).and_then(|request| request.question(&CODEX, since)));
             }
             _ => {}
         }

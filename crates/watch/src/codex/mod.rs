@@ -14,18 +14,18 @@
 //! | `threads` | what is known of the daemon's sessions |
 //! | `question` | the question that a request becomes |
 //! | `reply` | a person's answer as the reply to the daemon |
-//! | `dialog` | one request, from the grace time to the receipt |
 //! | [`untold`] | why a session is not told of its answer, for people who look |
 //! | `news` `telling` `waking` | the news for a session, which gets one turn with them |
+//! | `asker` | the daemon as a program that asks |
 //! | `bridge` | all requests of one connection |
 //! | `service` | the thread of the watcher: connects, and connects again |
 //!
 //! A reply that the daemon does not understand *denies* the call and takes the dialog away (measured with Codex 0.169). So a request that
 //! is not known is never replied to, not even with an error, and only the decisions `accept`, `decline` and `cancel` are sent.
 
+mod asker;
 mod bridge;
 mod client;
-mod dialog;
 #[doc(hidden)]
 pub mod fuzzed;
 pub mod home;
@@ -40,8 +40,3 @@ mod threads;
 pub mod untold;
 mod waking;
 mod wire;
-
-/// The name of the bridge in the questions that it ends.
-const BY: &str = "relaunch watch";
-/// The name of the program in the questions of its sessions.
-const PROGRAM: &str = "codex";

@@ -1,59 +1,47 @@
-//! The question that a request of the daemon becomes: a command, a change of files, or questions of the agent.
-
-use std::path::PathBuf;
+//! A request of the daemon as one that a person can answer: a command, a change of files, or questions of the agent.
 
 use serde_json::{Map, Value, json};
 
-use crate::codex::PROGRAM;
 use crate::codex::request::{Asked, Asks, Request, patch};
 use crate::codex::threads::Known;
-use askbox_cli::dialog_question::{self, Subject};
-use askbox_mailbox::QuestionDocument;
-use askbox_mailbox::documents::fields::live::Live;
 use askbox_mailbox::documents::fields::tool_call::REQUEST_USER_INPUT;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time::Time;
-use askbox_run::approval::call::Call;
-use askbox_run::dialog::place;
+use askbox_run::asking::place;
+use askbox_run::asking::request::{self as asking, More, Subject};
 
 /// The names of Codex's own tools.
 const EXEC_COMMAND: &str = "exec_command";
 const APPLY_PATCH: &str = "apply_patch";
 
-/// A request as a call of a tool, whole.
-#[derive(Debug)]
-pub(super) struct Shown {
-    /// The tool's name.
-    tool: &'static str,
-    /// The call's input. For questions of the agent, it has the form of AskUserQuestion.
-    pub(super) input: Map<String, Value>,
-    cwd: PathBuf,
-}
-
-impl Shown {
-    /// The call of a request.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the daemon has not said what the call does.
-    pub(super) fn of(request: &Request, thread: &Known) -> Result<Self> {
-        let (tool, input, cwd) = match &request.asks {
-            Asks::Command { cwd, input } => (EXEC_COMMAND, input.clone(), cwd.as_deref()),
-            Asks::Patch { input } => {
-                let not_told = || Error::failed("codex has not told which files a call changes", "answer it at its terminal");
-                let mut input = input.clone();
-                input.insert("patch".into(), patch(thread.changes(&request.item).ok_or_else(not_told)?).into());
-                (APPLY_PATCH, input, None)
-            }
-            Asks::Input(asked) => (REQUEST_USER_INPUT, as_ask_user_question(asked), None),
-        };
-        Ok(Self { tool, input, cwd: cwd.unwrap_or(thread.cwd()).to_path_buf() })
-    }
-
-    /// The call.
-    pub(super) fn call(&self) -> Call<'_> {
-        Call { tool: self.tool, input: &self.input, cwd: &self.cwd }
-    }
+/// The request in this session, whole. Its workflow is the same after each new connection.
+///
+/// # Errors
+/// [`Error::Failed`] if the daemon has not said what the call does, or if the session's id is not one that a question can name.
+pub(super) fn request(request: &Request, thread: &Known) -> Result<asking::Request> {
+    let no_session = |_| Error::failed("codex's session has an id that is not a UUID", "answer it at its terminal");
+    let (tool, input, cwd) = match &request.asks {
+        Asks::Command { cwd, input } => (EXEC_COMMAND, input.clone(), cwd.as_deref()),
+        Asks::Patch { input } => {
+            let not_told = || Error::failed("codex has not told which files a call changes", "answer it at its terminal");
+            let mut input = input.clone();
+            input.insert("patch".into(), patch(thread.changes(&request.item).ok_or_else(not_told)?).into());
+            (APPLY_PATCH, input, None)
+        }
+        Asks::Input(asked) => (REQUEST_USER_INPUT, as_ask_user_question(asked), None),
+    };
+    let call = request.call_id();
+    Ok(asking::Request {
+        workflow: place::workflow(thread.cwd(), &request.thread.parse().map_err(no_session)?, &call)?,
+        session: thread.session(&request.thread).parse().map_err(no_session)?,
+        folder: thread.cwd().to_path_buf(),
+        subject: if matches!(request.asks, Asks::Input(_)) { Subject::Questions } else { Subject::Call },
+        tool: tool.into(),
+        input,
+        cwd: cwd.unwrap_or(thread.cwd()).to_path_buf(),
+        call,
+        subagent: thread.subagent(&request.thread),
+        more: More::default(),
+    })
 }
 
 /// The questions in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
@@ -70,48 +58,14 @@ fn as_ask_user_question(asked: &[Asked]) -> Map<String, Value> {
     Map::from_iter([("questions".to_owned(), asked.iter().map(question).collect())])
 }
 
-/// The workflow of a request. It is the same after each new connection.
-///
-/// # Errors
-/// [`Error::Failed`] if the session's id is not one that a question can name.
-pub(super) fn workflow(request: &Request, thread: &Known) -> Result<WorkflowId> {
-    let session = request.thread.parse().map_err(|_| no_session())?;
-    place::workflow(thread.cwd(), &session, &request.call_id())
-}
-
-fn no_session() -> Error {
-    Error::failed("codex's session has an id that is not a UUID", "answer it at its terminal")
-}
-
-/// The question about a request that came at this time.
-///
-/// # Errors
-/// [`Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
-pub(super) fn document(shown: &Shown, request: &Request, thread: &Known, workflow: &WorkflowId, since: Time) -> Result<QuestionDocument> {
-    let subagent = thread.subagent(&request.thread);
-    let (project, branch) = place::project(thread.cwd());
-    let live = Live {
-        session: thread.session(&request.thread).parse().map_err(|_| no_session())?,
-        program: PROGRAM.into(),
-        project,
-        branch,
-        agent: subagent.as_ref().map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
-        since,
-        in_background: false,
-        unattended: false,
-        until: None,
-        offers: Vec::new(),
-    };
-    let subject = if matches!(request.asks, Asks::Input(_)) { Subject::Questions } else { Subject::Permission };
-    dialog_question::document(subject, workflow, &shown.call(), &request.call_id(), subagent, live)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codex::threads::Threads;
     use crate::codex::wire::{ChangeKind, FileChange, Item, Status, Thread};
+    use askbox_mailbox::QuestionDocument;
     use askbox_mailbox::documents::checks::check_question::check;
+    use askbox_run::asking::facts::CODEX;
 
     const ID: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
     const PARENT: &str = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
@@ -141,9 +95,7 @@ mod tests {
         params.extend(more.as_object().unwrap().clone());
         let (request, threads) = (Request::read(method, &params).unwrap(), threads(parent));
         let known = threads.get(&request.thread).unwrap();
-        let shown = Shown::of(&request, known)?;
-        let workflow = workflow(&request, known).unwrap();
-        let document = document(&shown, &request, known, &workflow, askbox_mailbox::time::now())?;
+        let document = super::request(&request, known)?.question(&CODEX, askbox_mailbox::time::now())?;
         check(&document.typed).map(|()| document)
     }
 

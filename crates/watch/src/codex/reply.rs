@@ -1,28 +1,21 @@
-//! A person's answer as the reply to the daemon, and the signs that the session took it.
+//! The reply to the daemon, and the signs that the session took it.
 
 use serde_json::{Map, Value, json};
 
-use crate::codex::dialog::ANSWERED;
-use crate::codex::question::Shown;
 use crate::codex::request::{Asked, Asks, Request};
-use askbox_cli::ask_user_question_call;
-use askbox_config::Config;
-use askbox_mailbox::documents::answer::Outcome;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Answer, Mailbox, Question};
-use askbox_run::approval::permit::{self, Permit};
-use askbox_run::dialog::end::End;
-use askbox_run::prompt::inserted::at_the_end;
-use askbox_run::prompt::remarks::they_say;
+use askbox_run::asking::end::End;
+use askbox_run::asking::facts::CODEX;
+use askbox_run::asking::reply::Reply;
 
 /// A message to the daemon that follows from an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
-    /// The result of the request. The words then go to the model, because a refusal has no place for them.
-    Result { result: Value, words: Option<String>, wanted: Wanted },
-    /// The session's turn is ended.
-    Interrupt,
+pub(super) struct Message {
+    /// The result of the request. `None` if the session's turn is ended instead.
+    pub(super) result: Option<Value>,
+    /// What the model is told behind it: a refusal has no place for words.
+    pub(super) words: Option<String>,
+    /// The effect in the session if it takes the message.
+    pub(super) wanted: Wanted,
 }
 
 /// The effect in the session if it takes the reply.
@@ -38,70 +31,28 @@ pub(super) enum Wanted {
     Told,
 }
 
-impl Reply {
-    /// The reply that follows from the question's answer.
-    ///
-    /// # Errors
-    /// If the answer does not count, or is not about this call.
-    pub(super) fn of(
-        mailbox: &Mailbox,
-        config: &Config,
-        round: &RoundId,
-        question: &Question,
-        request: &Request,
-        shown: &Shown,
-    ) -> Result<Self> {
-        let not_asked = || Error::failed("the answer is to another call", "answer it at its terminal");
-        let answer = question.answer.as_ref().ok_or_else(not_asked)?;
-        let policy = config.answers.policy();
-        policy.judge(question).map_err(|why| Error::failed(format!("the answer does not count: {}", why.0), "answer it again"))?;
-        if let Asks::Input(asked) = &request.asks {
-            return answers(asked, question, answer, &shown.input);
-        }
-        match permit::permit(mailbox, &policy, &config.approvals.refuse, round, question, &shown.call())? {
-            Permit::Allowed => Ok(Self::decision("accept", None, Wanted::Made)),
-            Permit::Refused(_) if answer.stops => Ok(Self::decision("cancel", None, Wanted::Stopped)),
-            Permit::Refused(words) => {
-                let words = (answer.note.is_some() || answer.counter_question().is_some()).then_some(words);
-                Ok(Self::decision("decline", words, Wanted::Refused))
-            }
-            // Nothing of these calls can be edited.
-            Permit::AllowedEdited(_) | Permit::Ask(_) => Err(not_asked()),
+impl Message {
+    /// The message with this reply.
+    pub(super) fn of(request: &Request, reply: Reply) -> Self {
+        match (reply, &request.asks) {
+            (Reply::Stop { .. }, Asks::Input(_)) => Self { result: None, words: None, wanted: Wanted::Stopped },
+            // It has no other place for the words.
+            (Reply::Refuse { words, .. }, Asks::Input(asked)) => Self::answers(asked, vec![vec![words]; asked.len()]),
+            (Reply::Answers(answers), Asks::Input(asked)) => Self::answers(asked, answers.lists()),
+            (Reply::Stop { .. } | Reply::Answers(_), _) => Self::decision("cancel", None, Wanted::Stopped),
+            (Reply::Refuse { words, has_reason }, _) => Self::decision("decline", has_reason.then_some(words), Wanted::Refused),
+            (Reply::Allow { .. }, _) => Self::decision("accept", None, Wanted::Made),
         }
     }
 
     fn decision(decision: &str, words: Option<String>, wanted: Wanted) -> Self {
-        Self::Result { result: json!({ "decision": decision }), words, wanted }
+        Self { result: Some(json!({ "decision": decision })), words, wanted }
     }
-}
 
-fn answers(asked: &[Asked], question: &Question, answer: &Answer, input: &Map<String, Value>) -> Result<Reply> {
-    if answer.stops {
-        return Ok(Reply::Interrupt);
+    fn answers(asked: &[Asked], answers: Vec<Vec<String>>) -> Self {
+        let each = asked.iter().zip(answers).map(|(asked, answers)| (asked.id.clone(), json!({ "answers": answers })));
+        Self { result: Some(json!({ "answers": each.collect::<Map<_, _>>() })), words: None, wanted: Wanted::Told }
     }
-    let all_get = |words: String| asked.iter().map(|one| (one.id.clone(), json!({ "answers": [words] }))).collect::<Map<_, _>>();
-    let answers = match (&answer.value, answer.counter_question()) {
-        (_, Some(back)) => all_get(format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
-            at_the_end(back)
-        )),
-        (Some(value), None) if answer.outcome == Outcome::Answered => {
-            let filled = Value::Object(ask_user_question_call::with_answers(input, question, answer, value));
-            let of = |one: &Asked| {
-                let said = filled["answers"][&one.question].as_str().filter(|said| !said.trim().is_empty())?;
-                let note = filled["annotations"][&one.question]["notes"].as_str().map(|note| format!("user_note: {note}"));
-                let said: Vec<_> = std::iter::once(said.to_owned()).chain(note).collect();
-                Some((one.id.clone(), json!({ "answers": said })))
-            };
-            let missing = || Error::failed("a question of the dialog has no answer", "answer it at its terminal");
-            asked.iter().map(of).collect::<Option<Map<_, _>>>().ok_or_else(missing)?
-        }
-        _ => all_get(format!(
-            "The user declined to answer.{}Do not guess an answer: go on without it, or end your turn and say what is missing.",
-            they_say(answer)
-        )),
-    };
-    Ok(Reply::Result { result: json!({ "answers": answers }), words: None, wanted: Wanted::Told })
 }
 
 /// A sign of the session.
@@ -143,9 +94,9 @@ impl Receipt {
             }
             // The turn's end follows.
             (Wanted::Stopped, Sign::Refused) => End::NotKnownYet,
-            (_, Sign::Made) => End::too_late(&format!("{ANSWERED}: the call was made")),
-            (_, Sign::Refused) => End::too_late(&format!("{ANSWERED}: the call was refused")),
-            (_, Sign::TurnEnded { .. }) => End::too_late(&format!("{ANSWERED}: the turn has ended")),
+            (_, Sign::Made) => End::too_late(&format!("{}: the call was made", CODEX.answered)),
+            (_, Sign::Refused) => End::too_late(&format!("{}: the call was refused", CODEX.answered)),
+            (_, Sign::TurnEnded { .. }) => End::too_late(&format!("{}: the turn has ended", CODEX.answered)),
         }
     }
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::codex::bridge::Bridge;
 use crate::codex::client::Client;
-use crate::codex::dialog::Office;
 use crate::codex::home;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::{Mailbox, thread};
+use askbox_run::asking::beside::Desk;
+use askbox_run::asking::facts::CODEX;
 use askbox_run::log;
 
 /// How often to look whether a daemon listens.
@@ -32,7 +33,7 @@ impl CodexService {
         let Some(folder) = home::folder().filter(|_| config.live.codex) else { return Self::default() };
         let (stop, stopped) = mpsc::channel();
         let (mailbox, config) = (mailbox.clone(), config.clone());
-        match thread::start(move || run(Office { mailbox: &mailbox, config: &config }, &home::socket_in(&folder), &stopped)) {
+        match thread::start(move || run(Desk { mailbox: &mailbox, config: &config, facts: &CODEX }, &home::socket_in(&folder), &stopped)) {
             Ok(thread) => Self(Some((stop, thread))),
             Err(e) => {
                 log::error(&e);
@@ -52,11 +53,11 @@ impl Drop for CodexService {
     }
 }
 
-fn run(office: Office<'_>, socket: &Path, stop: &Receiver<()>) {
-    let Some(_only) = only(office.mailbox, stop) else { return };
+fn run(desk: Desk<'_>, socket: &Path, stop: &Receiver<()>) {
+    let Some(_only) = only(desk.mailbox, stop) else { return };
     let mut last_error = String::new();
     loop {
-        let pause = match serve(office, socket, stop) {
+        let pause = match serve(desk, socket, stop) {
             Ok(()) => LOOK_EVERY,
             Err(e) => {
                 let said = e.to_string();
@@ -92,9 +93,9 @@ fn is_over(stop: &Receiver<()>, wait: Duration) -> bool {
 }
 
 /// Serves one connection. Returns at once if no daemon listens.
-fn serve(office: Office<'_>, socket: &Path, stop: &Receiver<()>) -> Result<()> {
+fn serve(desk: Desk<'_>, socket: &Path, stop: &Receiver<()>) -> Result<()> {
     let Some(client) = Client::connect(socket)? else { return Ok(()) };
-    let bridge = Bridge::begin(office, client)?;
+    let bridge = Bridge::begin(desk, client)?;
     tracing::info!(event = "codex", "serves the sessions of codex's daemon");
     match bridge.serve(stop) {
         Ok(()) => Ok(()),

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::codex::BY;
-use crate::codex::dialog::Office;
 use crate::codex::news::{self, Line};
 use crate::codex::wire::ThreadId;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, SessionId};
 use askbox_mailbox::{Folder, Mailbox, disk, wake};
+use askbox_run::asking::beside::Desk;
+use askbox_run::asking::facts::CODEX;
 use askbox_run::attempt::record::{self, Claimant};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 
@@ -71,13 +71,13 @@ impl Telling {
     }
 
     /// The session has the text: its answers are delivered, and nothing of it is told again.
-    pub(super) fn was_told(&self, office: Office<'_>, thread: &SessionId, claims: Claims) -> Result<()> {
-        claims.delivered(office.mailbox)?;
-        let policy = office.config.answers.policy();
+    pub(super) fn was_told(&self, desk: Desk<'_>, thread: &SessionId, claims: Claims) -> Result<()> {
+        claims.delivered(desk.mailbox)?;
+        let policy = desk.config.answers.policy();
         for line in &self.lines {
-            news::forget(office.mailbox, &policy, thread, &line.workflow, Some(line))?;
+            news::forget(desk.mailbox, &policy, thread, &line.workflow, Some(line))?;
         }
-        self.is_over(office.mailbox, thread)
+        self.is_over(desk.mailbox, thread)
     }
 
     /// Removes the record: the session has the text and its answers are delivered, or it has surely not got the text.
@@ -92,14 +92,14 @@ pub(super) struct Claims(Vec<Claim<OnRecord>>);
 
 impl Claims {
     /// Claims the answers of these news. Returns the news without those whose answer somebody else has by now.
-    pub(super) fn take(office: Office<'_>, lines: Vec<Line>) -> Result<(Self, Vec<Line>)> {
+    pub(super) fn take(desk: Desk<'_>, lines: Vec<Line>) -> Result<(Self, Vec<Line>)> {
         let (mut claims, mut told) = (Self::default(), Vec::new());
         for line in lines {
-            match claims.add(office, &line) {
+            match claims.add(desk, &line) {
                 Ok(false) => {}
                 Ok(true) => told.push(line),
                 Err(e) => {
-                    claims.given_back(office.mailbox)?;
+                    claims.given_back(desk.mailbox)?;
                     return Err(e);
                 }
             }
@@ -108,14 +108,14 @@ impl Claims {
     }
 
     /// Claims the answer of this line, if it has one. Returns false if somebody else has the answer, or if it was taken back.
-    fn add(&mut self, office: Office<'_>, line: &Line) -> Result<bool> {
+    fn add(&mut self, desk: Desk<'_>, line: &Line) -> Result<bool> {
         let Some(takes) = line.takes else { return Ok(true) };
         let round = RoundId { workflow: line.workflow.clone(), question: line.question };
-        match claim::for_asker(office.mailbox, &round, &office.config.answers.policy())? {
+        match claim::for_asker(desk.mailbox, &round, &desk.config.answers.policy())? {
             ClaimAttempt::Claimed(claim) => {
                 let answered_at = claim.document.typed.answer.as_ref().and_then(|answer| answer.at);
                 if answered_at != Some(takes) {
-                    claim.given_back(office.mailbox)?;
+                    claim.given_back(desk.mailbox)?;
                     return Ok(false);
                 }
                 self.0.push(*claim);
@@ -127,7 +127,7 @@ impl Claims {
 
     /// The session has got the answers.
     fn delivered(self, mailbox: &Mailbox) -> Result<()> {
-        self.0.into_iter().try_for_each(|claim| claim.delivered(mailbox, BY))
+        self.0.into_iter().try_for_each(|claim| claim.delivered(mailbox, CODEX.by))
     }
 
     /// The session has surely not got the answers: they wait again.

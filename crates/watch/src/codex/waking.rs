@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::codex::dialog::{Call, Office};
 use crate::codex::news;
 use crate::codex::telling::{Claims, Telling};
 use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{SessionId, WorkflowId};
+use askbox_run::asking::beside::Desk;
 use askbox_run::log;
 
 /// The first pause after a session did not take its news. Each further one is twice as long.
@@ -30,6 +30,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many sessions may stand above a subagent.
 const DEPTH: usize = 16;
+
+/// A message that has to be sent as a request of ours.
+pub(super) type Call = (&'static str, Value);
 
 /// The sessions that are told, and that are told later.
 #[derive(Default)]
@@ -61,9 +64,9 @@ enum Step {
 
 impl Job {
     /// No reply comes any more. Answers that are claimed wait again. The session may have been told of them, which its turns will say.
-    fn ends(self, office: Office<'_>) {
+    fn ends(self, desk: Desk<'_>) {
         if let Step::Tells(_, claims) = self.step {
-            claims.given_back(office.mailbox).unwrap_or_else(|e| log::error(&e));
+            claims.given_back(desk.mailbox).unwrap_or_else(|e| log::error(&e));
         }
     }
 }
@@ -89,12 +92,12 @@ impl Waking {
     }
 
     /// Begins with the next session that has news. Returns the request, and the number for [`Self::answered`].
-    pub(super) fn tick(&mut self, office: Office<'_>) -> Option<(JobId, Call)> {
+    pub(super) fn tick(&mut self, desk: Desk<'_>) -> Option<(JobId, Call)> {
         if let Some(job) = self.job.take_if(|job| job.since.elapsed() > PATIENCE) {
             self.failed(job.thread);
-            job.ends(office);
+            job.ends(desk);
         }
-        let named = news::named(office.mailbox);
+        let named = news::named(desk.mailbox);
         self.has_threads = named.is_some();
         if self.job.is_some() {
             return None;
@@ -105,12 +108,12 @@ impl Waking {
             if self.later.contains_key(&thread) {
                 continue;
             }
-            let left = Telling::left_behind(office.mailbox, &thread);
-            let policy = office.config.answers.policy();
+            let left = Telling::left_behind(desk.mailbox, &thread);
+            let policy = desk.config.answers.policy();
             let news = match &left {
                 // The notes stay until its session has said whether it has the text. Without a note, nobody would ask the session again.
-                Some(left) => Claims::of_the_dead(office.mailbox, &left.lines).map(|is_settled| (is_settled, Vec::new())),
-                None => news::of_thread(office.mailbox, &policy, &thread, &workflows).map(|lines| (true, lines)),
+                Some(left) => Claims::of_the_dead(desk.mailbox, &left.lines).map(|is_settled| (is_settled, Vec::new())),
+                None => news::of_thread(desk.mailbox, &policy, &thread, &workflows).map(|lines| (true, lines)),
             };
             match news {
                 Ok((false, _)) => continue,
@@ -133,9 +136,9 @@ impl Waking {
     }
 
     /// The connection is over.
-    pub(super) fn end(&mut self, office: Office<'_>) {
+    pub(super) fn end(&mut self, desk: Desk<'_>) {
         if let Some(job) = self.job.take() {
-            job.ends(office);
+            job.ends(desk);
         }
     }
 
@@ -145,16 +148,16 @@ impl Waking {
     }
 
     /// Takes the reply to the last request of a job.
-    pub(super) fn answered(&mut self, office: Office<'_>, id: JobId, result: Result<Value, String>) -> Next {
+    pub(super) fn answered(&mut self, desk: Desk<'_>, id: JobId, result: Result<Value, String>) -> Next {
         let Some(Job { thread, step, .. }) = self.job.take_if(|job| job.id == id) else { return Next { calls: Vec::new(), loaded: None } };
-        self.takes_reply(office, id, thread, step, result).unwrap_or_else(|e| {
+        self.takes_reply(desk, id, thread, step, result).unwrap_or_else(|e| {
             // The news are on record, and the session is looked at again.
             log::error(&e);
             Next { calls: self.failed(thread), loaded: None }
         })
     }
 
-    fn takes_reply(&mut self, office: Office<'_>, id: JobId, thread: SessionId, step: Step, result: Result<Value, String>) -> Result<Next> {
+    fn takes_reply(&mut self, desk: Desk<'_>, id: JobId, thread: SessionId, step: Step, result: Result<Value, String>) -> Result<Next> {
         let nothing = |calls| Next { calls, loaded: None };
         let result = match result {
             Ok(result) => result,
@@ -163,8 +166,8 @@ impl Waking {
                     tracing::warn!(%thread, "codex gives a session no turn with the news of askbox: {why}");
                 }
                 if let Step::Tells(telling, claims) = step {
-                    claims.given_back(office.mailbox)?;
-                    telling.is_over(office.mailbox, &thread)?;
+                    claims.given_back(desk.mailbox)?;
+                    telling.is_over(desk.mailbox, &thread)?;
                 }
                 self.failed(thread);
                 return Ok(nothing(Vec::new()));
@@ -189,8 +192,8 @@ impl Waking {
             Step::Searches { left, rests } => match result["data"].as_array() {
                 Some(found) if found.is_empty() => Ok(nothing(self.joins(id, thread, left.to.clone(), Some(left), rests))),
                 Some(_) => {
-                    let (claims, _) = Claims::take(office, left.lines.clone())?;
-                    left.was_told(office, &thread, claims)?;
+                    let (claims, _) = Claims::take(desk, left.lines.clone())?;
+                    left.was_told(desk, &thread, claims)?;
                     self.failures.remove(&thread);
                     Ok(nothing(Vec::new()))
                 }
@@ -201,12 +204,12 @@ impl Waking {
                 let calls = if loaded.as_ref().is_some_and(|loaded| matches!(loaded.status, Status::Active { .. })) {
                     self.is_busy(thread)
                 } else {
-                    self.tell(office, id, thread, to, left)?
+                    self.tell(desk, id, thread, to, left)?
                 };
                 Ok(Next { calls, loaded })
             }
             Step::Tells(telling, claims) => {
-                telling.was_told(office, &thread, claims)?;
+                telling.was_told(desk, &thread, claims)?;
                 self.failures.remove(&thread);
                 Ok(nothing(Vec::new()))
             }
@@ -222,22 +225,22 @@ impl Waking {
     }
 
     /// Sends the news as they are now. A person may have taken an answer since a watcher put them on record.
-    fn tell(&mut self, office: Office<'_>, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>) -> Result<Vec<Call>> {
-        let lines = news::of_thread(office.mailbox, &office.config.answers.policy(), &thread, &Self::named(office, &thread))?;
-        let (claims, lines) = Claims::take(office, lines)?;
+    fn tell(&mut self, desk: Desk<'_>, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>) -> Result<Vec<Call>> {
+        let lines = news::of_thread(desk.mailbox, &desk.config.answers.policy(), &thread, &Self::named(desk, &thread))?;
+        let (claims, lines) = Claims::take(desk, lines)?;
         let telling = match left {
             Some(left) if left.lines == lines => Ok(left),
             // They were taken back, or somebody else has taken them.
             left if lines.is_empty() => {
-                left.map_or(Ok(()), |left| left.is_over(office.mailbox, &thread))?;
+                left.map_or(Ok(()), |left| left.is_over(desk.mailbox, &thread))?;
                 return Ok(vec![("thread/unsubscribe", json!({ "threadId": to }))]);
             }
-            _ => Telling::begin(office.mailbox, &thread, to, lines),
+            _ => Telling::begin(desk.mailbox, &thread, to, lines),
         };
         let telling = match telling {
             Ok(telling) => telling,
             Err(e) => {
-                claims.given_back(office.mailbox)?;
+                claims.given_back(desk.mailbox)?;
                 return Err(e);
             }
         };
@@ -246,8 +249,8 @@ impl Waking {
         Ok(self.goes_on(id, thread, Step::Tells(telling, claims), call))
     }
 
-    fn named(office: Office<'_>, thread: &SessionId) -> Vec<WorkflowId> {
-        news::named(office.mailbox).and_then(|mut named| named.remove(thread)).unwrap_or_default()
+    fn named(desk: Desk<'_>, thread: &SessionId) -> Vec<WorkflowId> {
+        news::named(desk.mailbox).and_then(|mut named| named.remove(thread)).unwrap_or_default()
     }
 
     fn goes_on(&mut self, id: JobId, thread: SessionId, step: Step, call: Call) -> Vec<Call> {

@@ -14,7 +14,7 @@ use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
 use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
-use askbox_run::{dialog, log};
+use askbox_run::{asking, log};
 
 /// How often to look for the program of a runner that cannot be started.
 const LOOK_FOR_PROGRAM_EVERY: Duration = Duration::from_secs(15);
@@ -123,7 +123,7 @@ impl Launches {
             Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
             // Its hook is gone, so nobody can take the answer.
             Refusal::OfDialog(_) => {
-                if let Err(e) = dialog::orphans::end_answered(&served.mailbox, &workflow) {
+                if let Err(e) = asking::orphans::end_answered(&served.mailbox, &workflow) {
                     log::error(&e);
                     dates.look_later(answered, pause_after(&e));
                 }

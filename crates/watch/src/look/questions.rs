@@ -21,7 +21,7 @@ use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, text, thread, time};
 use askbox_run::money::workflow_cost;
-use askbox_run::{dialog, log};
+use askbox_run::{asking, log};
 
 /// The number of questions that the start-up sweep reads between two looks at the channel.
 const SWEEP_BATCH: usize = 32;
@@ -160,7 +160,7 @@ fn note_expiry(served: &Served, dates: &mut Dates, document: &QuestionDocument, 
 
 /// Closes a question of a dialog whose hook was killed. No file changes if a hook dies, so the question is looked at again and again.
 fn end_dialog_without_hook(served: &Served, dates: &mut Dates, question: &Question, round: &RoundId, path: &Path) {
-    match dialog::orphans::end_pending(&served.mailbox, question, round) {
+    match asking::orphans::end_pending(&served.mailbox, question, round) {
         Ok(true) => {}
         Ok(false) => dates.look_later(path.to_path_buf(), LOOK_FOR_HOOK_EVERY),
         Err(e) => {

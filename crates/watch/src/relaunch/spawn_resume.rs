@@ -26,8 +26,8 @@ use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
 use askbox_run::log;
 use askbox_run::process::launch::BASH_TIMEOUT;
 use askbox_run::process::run_processes;
-use askbox_run::prompt::inserted;
 use askbox_run::task::MAX_PROMPT;
+use askbox_run::words::inserted;
 
 /// The longest default wait. Claude Code's Bash tool allows a command ten minutes at most.
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);

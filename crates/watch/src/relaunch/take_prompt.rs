@@ -9,8 +9,8 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_run::asking::orphans;
 use askbox_run::claim::{self, ClaimAttempt};
-use askbox_run::dialog::orphans;
 use askbox_run::prompt::message;
 
 /// `relaunch done ID`: the caller has passed the answer to a process of its own. Closes the round as delivered, and launches nothing.

@@ -1,4 +1,4 @@
-//! The question that a dialog becomes: a tool call, a plan, or the questions of AskUserQuestion.
+//! What a dialog asks, as a request that a person can answer: a tool call, a plan, or the questions of AskUserQuestion.
 
 use std::path::Path;
 
@@ -8,19 +8,14 @@ use uuid::Uuid;
 use crate::commands::hook::dialog::{is_attended, signs};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::subagents;
-use askbox_cli::dialog_question::{self, Subject};
-use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live, Mode, Offered, Rule};
+use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered, Rule};
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::text;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{QuestionDocument, text};
-use askbox_run::approval::call::Call;
-use askbox_run::dialog::place;
-
-/// The most characters of a name.
-const LONGEST_NAME: usize = 60;
+use askbox_run::asking::place::{self, LONGEST_NAME};
+use askbox_run::asking::request::{More, Request, Subject};
 
 /// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
 pub(in crate::commands::hook) fn id_not_told(event: &PermissionRequest) -> String {
@@ -28,47 +23,34 @@ pub(in crate::commands::hook) fn id_not_told(event: &PermissionRequest) -> Strin
     ToolCall::id_not_told(&Uuid::new_v5(&Uuid::NAMESPACE_OID, call.as_bytes()).simple().to_string())
 }
 
-/// Returns the question about the call. An agent in the background, which has no dialog, waits until this time.
+/// Returns the request about the call with this id. An agent in the background, which has no dialog, waits until this time.
 ///
 /// # Errors
-/// [`askbox_mailbox::error::Error::Invalid`] if the call cannot be shown, or asks in a form that is not known.
-pub(in crate::commands::hook) fn document(
-    event: &PermissionRequest,
-    workflow: &WorkflowId,
-    call_id: &str,
-    since: Time,
-    until: Option<Time>,
-) -> Result<QuestionDocument> {
-    let subagent = event.agent_id.as_ref().map(|id| subagent(event, id));
-    let live = live(event, subagent.as_ref(), since, until);
-    let subject = if event.tool_name == ASK_USER_QUESTION { Subject::Questions } else { Subject::Permission };
-    let call = Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd };
-    let mut document = dialog_question::document(subject, workflow, &call, call_id, subagent, live)?;
-    let question = &mut document.typed;
-    question.config_dir = signs::config_dir(&event.transcript_path).map(Path::to_path_buf);
-    question.trace = Trace::of_environment().ok().flatten();
-    Ok(document)
-}
-
-fn live(event: &PermissionRequest, subagent: Option<&Subagent>, since: Time, until: Option<Time>) -> Live {
-    let (project, branch) = place::project(&event.cwd);
-    let live = Live {
-        session: event.session_id,
-        program: "claude".into(),
-        project,
-        branch,
-        agent: subagent.map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),
-        since,
-        in_background: until.is_some(),
-        unattended: !is_attended(),
-        until,
-        offers: Vec::new(),
+/// If no workflow can be named.
+pub(in crate::commands::hook) fn request(event: &PermissionRequest, call: String, until: Option<Time>) -> Result<Request> {
+    let offers = match event.tool_name.as_str() {
+        ASK_USER_QUESTION => Vec::new(),
+        EXIT_PLAN_MODE => vec![Offered::Mode(Mode::AcceptEdits), Offered::Mode(Mode::Auto)],
+        _ => event.permission_suggestions.iter().filter_map(offered).collect(),
     };
-    match event.tool_name.as_str() {
-        ASK_USER_QUESTION => live,
-        EXIT_PLAN_MODE => live.with_offers([Offered::Mode(Mode::AcceptEdits), Offered::Mode(Mode::Auto)]),
-        _ => live.with_offers(event.permission_suggestions.iter().filter_map(offered)),
-    }
+    Ok(Request {
+        workflow: place::workflow(&event.cwd, &event.session_id, &call)?,
+        session: event.session_id,
+        folder: event.cwd.clone(),
+        subject: if event.tool_name == ASK_USER_QUESTION { Subject::Questions } else { Subject::Call },
+        tool: event.tool_name.clone(),
+        input: event.tool_input.clone(),
+        cwd: event.cwd.clone(),
+        call,
+        subagent: event.agent_id.as_ref().map(|id| subagent(event, id)),
+        more: More {
+            offers,
+            until,
+            unattended: !is_attended(),
+            config_dir: signs::config_dir(&event.transcript_path).map(Path::to_path_buf),
+            trace: Trace::of_environment().ok().flatten(),
+        },
+    })
 }
 
 /// One of the dialog's suggestions. `None` if it would give a permission that is not understood here.
@@ -105,6 +87,8 @@ fn subagent(event: &PermissionRequest, id: &str) -> Subagent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_mailbox::QuestionDocument;
+    use askbox_run::asking::facts::CLAUDE;
     use serde_json::json;
 
     fn event(tool: &str, input: Value, suggestions: Value) -> PermissionRequest {
@@ -116,8 +100,7 @@ mod tests {
     }
 
     fn asked(event: &PermissionRequest) -> QuestionDocument {
-        let workflow = place::workflow(&event.cwd, &event.session_id, "toolu_1").unwrap();
-        document(event, &workflow, "toolu_1", askbox_mailbox::time::now(), None).unwrap()
+        request(event, "toolu_1".into(), None).unwrap().question(&CLAUDE, askbox_mailbox::time::now()).unwrap()
     }
 
     #[test]

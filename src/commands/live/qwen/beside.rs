@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use crate::commands::live::bridge;
-use crate::commands::live::office::Office;
+use crate::commands::live::programs::Program;
 use crate::commands::live::qwen::files;
 use crate::commands::live::qwen::folder::Folder;
 use crate::commands::live::way::Way;
+use askbox_config::Config;
+use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::ProcessHandle;
 
@@ -14,13 +16,14 @@ use askbox_mailbox::platform::ProcessHandle;
 ///
 /// # Errors
 /// If the folder is not private, or the files cannot be used.
-pub(in crate::commands::live) fn serve(office: Office<'_>, folder: &Path, of: u32) -> Result<()> {
+pub(in crate::commands::live) fn serve(mailbox: &Mailbox, config: &Config, folder: &Path, of: u32) -> Result<()> {
     // Ctrl-C at the terminal must not reach this process, and neither must its end.
     let _ = rustix::process::setsid();
     let folder = Folder::open(folder.to_path_buf())?;
     let gone = || Error::failed("the process that starts Qwen has ended", "askbox live qwen");
     let qwen = ProcessHandle::open(of).ok_or_else(gone)?;
-    let result = files::open(&folder, qwen).and_then(|(files, lines)| bridge::serve(office, &mut Way::Files(Box::new(files)), &lines));
+    let result = files::open(&folder, qwen)
+        .and_then(|(files, lines)| bridge::serve(mailbox, config, Program::Qwen, Way::Files(Box::new(files)), &lines));
     folder.remove();
     result
 }

@@ -224,7 +224,7 @@ impl Read for UntilEnd {
 mod tests {
     use super::*;
     use crate::commands::live::qwen::request;
-    use crate::commands::live::request::Request;
+    use askbox_run::asking::request::Request;
 
     const REQUEST: &str = "9895aefe-423d-4fe5-b040-97b71fad57ba";
 
@@ -253,7 +253,7 @@ mod tests {
         json!({"type": "control_request", "request_id": REQUEST, "request": request})
     }
 
-    fn opens(files: &mut Files) -> Request {
+    fn opens(files: &mut Files) -> (RequestId, Request) {
         begins(files, PROTOCOL);
         let mut told = hears(files, &asks("run_shell_command", "Allow Command"));
         let Some(Incoming::Asked(asked)) = told.pop() else { panic!("it asks") };
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn a_command_of_qwen_is_shown_with_its_input() {
         let folder = tempfile::tempdir().unwrap();
-        let asked = opens(&mut files(&folder));
-        assert_eq!((asked.id.as_str(), asked.tool.as_str(), asked.root.id.as_str()), (REQUEST, "run_shell_command", "s-1"));
+        let (asked_id, asked) = opens(&mut files(&folder));
+        assert_eq!((asked_id.as_str(), asked.tool.as_str(), asked.call.as_str()), (REQUEST, "run_shell_command", REQUEST));
         assert_eq!(Value::Object(asked.input), json!({"command": "touch a"}), "the description says nothing more");
     }
 
@@ -297,7 +297,7 @@ mod tests {
         line["request"]["permission_suggestions"][0]["description"] = "It leaves the folder\nExecute: touch a".into();
         line["request"]["blocked_path"] = "/etc".into();
         let Some(Incoming::Asked(asked)) = hears(&mut files, &line).pop() else { panic!("it asks") };
-        let shown = Value::Object(request::read(*asked).unwrap().input);
+        let shown = Value::Object(request::read(*asked).unwrap().1.input);
         let right = json!({"command": "touch a", "qwen.dialog": "It leaves the folder\nExecute: touch a", "qwen.blocked_path": "/etc"});
         assert_eq!(shown, right);
     }

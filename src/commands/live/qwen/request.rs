@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::commands::live::request::{Request, not_known, not_told, with_fields_beside};
+use crate::commands::live::request::{self, not_known, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId};
-use askbox_cli::dialog_question::Subject;
 use askbox_mailbox::error::Result;
-use askbox_run::dialog::orphans::QWEN;
+use askbox_run::asking::facts::QWEN;
+use askbox_run::asking::request::{Request, Subject};
 
 /// The subtype of a request for a permission.
 pub(super) const EVENT: &str = "can_use_tool";
@@ -30,27 +30,28 @@ pub(super) fn is_left_to_the_terminal(request: &Map<String, Value>) -> bool {
 ///
 /// # Errors
 /// If it is not one that a person can answer here.
-pub(in crate::commands::live) fn read(asked: Asked) -> Result<Request> {
-    let Asked { event, request, session, root, part } = asked;
+pub(in crate::commands::live) fn read(asked: Asked) -> Result<(RequestId, Request)> {
+    let Asked { event, request: said, session, root, part } = asked;
     let not_known = |what: &str| not_known("Qwen", what);
     if event != EVENT {
         return Err(not_known(&event));
     }
-    let id = request.get(ID).and_then(Value::as_str).and_then(|id| RequestId::try_from(id.to_owned()).ok());
-    let (Some(id), Some(part)) = (id, part) else { return Err(not_told(QWEN)) };
-    let allow = request.get(SUGGESTIONS).map_or(&Value::Null, |all| &all[0]);
+    let id = said.get(ID).and_then(Value::as_str).and_then(|id| RequestId::try_from(id.to_owned()).ok());
+    let (Some(id), Some(part)) = (id, part) else { return Err(not_told(QWEN.name)) };
+    let allow = said.get(SUGGESTIONS).map_or(&Value::Null, |all| &all[0]);
     let label = allow["label"].as_str().unwrap_or_default();
     if allow["type"] != "allow" || !PERMISSIONS.contains(&label) {
         return Err(not_known(&format!("a permission with the label {label:?}")));
     }
-    let mut said = request.clone();
+    let words = allow["description"].as_str().unwrap_or_default().to_owned();
+    let mut said = said;
     said.retain(|name, value| !value.is_null() && !DERIVED.contains(&name.as_str()));
     // It has the warnings that the terminal shows.
-    let words = allow["description"].as_str().unwrap_or_default();
     let command = part.state.input.get("command").and_then(Value::as_str);
     if command.is_none_or(|command| words != format!("Execute: {command}")) {
         said.insert("dialog".into(), words.into());
     }
-    let input = with_fields_beside(QWEN, part.state.input, said)?;
-    Ok(Request { id, subject: Subject::Permission, tool: part.tool, input, session, root })
+    let input = with_fields_beside(QWEN.name, part.state.input, said)?;
+    let request = request::of(&QWEN, &id, Subject::Call, (part.tool, input), (&session, &root))?;
+    Ok((id, request))
 }

@@ -11,7 +11,7 @@ use crate::commands::live::qwen::arguments::begin_a_session;
 use crate::commands::live::qwen::folder::Folder;
 use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_run::dialog::orphans::QWEN;
+use askbox_run::asking::facts::QWEN;
 use askbox_run::process::programs;
 
 /// How long the process beside it may take until it reads Qwen's events. It takes milliseconds, and longer on a busy machine.
@@ -53,7 +53,7 @@ pub(in crate::commands::live) fn run(args: &[OsString], is_wanted: impl FnOnce()
 /// The program `qwen` on PATH.
 fn find(above: Option<Became>) -> Result<PathBuf> {
     let missing = |_| Error::failed("the program `qwen` is not on PATH", "npm install -g @qwen-code/qwen-code");
-    let qwen = programs::find(Path::new(QWEN)).map_err(missing)?;
+    let qwen = programs::find(Path::new(QWEN.name)).map_err(missing)?;
     let is_this = || Some(std::fs::canonicalize(&qwen).ok()? == std::fs::canonicalize(std::env::current_exe().ok()?).ok()?);
     // A script of this name may start this command again, in its place or as its child.
     let parent = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get().unsigned_abs());
@@ -101,7 +101,7 @@ impl Beside {
         let folder = Folder::make()?;
         let own = std::env::current_exe().io("find", "this program")?;
         let mut command = Command::new(own);
-        command.args(["live", QWEN, "--beside"]).arg(folder.path()).arg("--of").arg(std::process::id().to_string());
+        command.args(["live", QWEN.name, "--beside"]).arg(folder.path()).arg("--of").arg(std::process::id().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = match command.spawn().io("start", "the process beside it") {
             Ok(child) => child,

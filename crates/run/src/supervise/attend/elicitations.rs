@@ -10,12 +10,12 @@
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
-use crate::prompt::inserted::{at_the_end, within};
-use crate::prompt::remarks::beside_reply;
 use crate::supervise::attend::asker;
 use crate::supervise::attend::elicited_form::Form;
 use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
+use crate::words::beside_reply;
+use crate::words::inserted::{at_the_end, within};
 use askbox_agent::stream::{Asker, Elicitation, FormReply};
 use askbox_config::RunnerKind;
 use askbox_mailbox::documents::answer::{Answer, Outcome};

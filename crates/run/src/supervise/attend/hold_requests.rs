@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::trace;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
-use crate::prompt::inserted::within;
 use crate::supervise::attend::asker;
 use crate::supervise::attend::elicitations::{self, Forms};
 use crate::supervise::attend::held_requests::{HeldRequest, Request, Waiting};
@@ -20,6 +19,7 @@ use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
 use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
+use crate::words;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::error::Result;
@@ -304,8 +304,7 @@ impl Requests {
 /// How the round ended without this process, in words; `None` if the round has not ended.
 fn end_of(live: &LiveRun<'_, '_>, round: &RoundId) -> Option<String> {
     let question = read_question::document(&live.mailbox.round(Folder::Closed, round)).ok()?.typed;
-    let (state, why) = question.closed.map_or(("closed", None), |closed| (closed.state.word(), closed.why));
-    Some(format!("{state}{}", why.map(|why| format!(": {}", within(&why, "."))).unwrap_or_default()))
+    Some(words::end_of(&question))
 }
 
 /// Withdraws the question. If it was answered just now, the answer is an ordinary round.

@@ -74,17 +74,9 @@ impl<'a, 'b> LiveRun<'a, 'b> {
         }
     }
 
-    /// Permits a tool call with the input that a person has made of it.
-    pub(super) fn permit_with(&mut self, request_id: &str, input: Value) {
-        let words = || {
-            format!(
-                "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call \
-                 instead; your user is asked about it once more: {input}"
-            )
-        };
-        if !self.decide_over_acp(request_id, Choice::Refuse, &words()) {
-            self.agent.say(&claude::permission_allow_with(request_id, &input));
-        }
+    /// Permits a tool call of `claude` with the input that a person has made of it.
+    pub(super) fn permit_with(&mut self, request_id: &str, input: &Value) {
+        self.agent.say(&claude::permission_allow_with(request_id, input));
     }
 
     /// Refuses a tool call. The model reads the words.

@@ -16,13 +16,12 @@ use serde_json::{Map, Value};
 
 use crate::approval::ask::{self, Shown};
 use crate::approval::call::{self, Call};
-use crate::approval::permit::{self, Permit};
+use crate::approval::permit::{self, Allowed, Permit, Rules};
 use crate::approval::standing::{self, Standing};
 use crate::attempt::suspended_call;
-use crate::prompt::inserted::within;
-use crate::prompt::remarks::beside_allowance;
 use crate::supervise::attend::held_requests::{Request, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
+use crate::words;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::PermissionRequest;
 use askbox_agent::{claude, subagents, transcript};
@@ -172,13 +171,8 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     };
     match decide(live, &asked, input, &cwd) {
         Ok(Decided::Allow) => allow(live, &asked),
-        Ok(Decided::AllowEdited(input)) => {
-            let question = live.own_question().ok();
-            let answer = question.and_then(|question| question.answer);
-            let remark = answer.and_then(|answer| beside_allowance(asked.tool_name.raw(), false, &answer));
-            remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
-            allow_edited(live, &asked, input);
-        }
+        // The message that began this run has the person's remark.
+        Ok(Decided::AllowOnce(allowed)) => allow_once(live, &asked, &allowed, allowed.remark(false).filter(|_| allowed.is_edited())),
         Ok(Decided::Refuse(words)) => decline(live, &asked, &words),
         Ok(Decided::Ask(shown)) if is_asked_about(live, &asked, input) => match question_about(live, &asked, input, &cwd, shown) {
             Ok(question) => return NextStep::Ask(Request::Call(asked, cwd), Box::new(question)),
@@ -241,14 +235,10 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
     {
         return Ok(Decided::Allow);
     }
-    Ok(match permit::permit(live.mailbox, &policy, &live.config.approvals.refuse, &live.run.round(), &question, &call)? {
-        Permit::Allowed => {
+    Ok(match permit::permit(live.mailbox, &rules(live), &live.run.round(), &question, &call)? {
+        Permit::Allowed(allowed) => {
             suspended_call::note_handed_over(live.mailbox, live.run)?;
-            Decided::Allow
-        }
-        Permit::AllowedEdited(input) => {
-            suspended_call::note_handed_over(live.mailbox, live.run)?;
-            Decided::AllowEdited(input)
+            Decided::AllowOnce(allowed)
         }
         Permit::Refused(words) => Decided::Refuse(words),
         // The call that was allowed once was made in this run; the agent wants it a second time.
@@ -267,16 +257,8 @@ pub(super) fn answer(
 ) -> Option<(Question, String)> {
     let input = asked.input.as_object()?;
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
-    let (policy, refuse) = (live.config.answers.policy(), &live.config.approvals.refuse);
-    match permit::permit(live.mailbox, &policy, refuse, round, question, &call) {
-        Ok(permit @ (Permit::Allowed | Permit::AllowedEdited(_))) => {
-            let remark = question.answer.as_ref().and_then(|answer| beside_allowance(call.tool, asked.subagent.is_some(), answer));
-            remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
-            match permit {
-                Permit::AllowedEdited(input) => allow_edited(live, asked, input),
-                _ => allow(live, asked),
-            }
-        }
+    match permit::permit(live.mailbox, &rules(live), round, question, &call) {
+        Ok(Permit::Allowed(allowed)) => allow_once(live, asked, &allowed, allowed.remark(asked.subagent.is_some())),
         Ok(Permit::Refused(words)) => decline(live, asked, &words),
         Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
             Ok(question) => return Some((question, "the question does not show the call that waits".into())),
@@ -289,7 +271,7 @@ pub(super) fn answer(
 
 /// Refuses the call because its question ended without an answer.
 pub(super) fn nobody_allows(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, end: &str) {
-    decline(live, asked, &format!("Nobody allows this call: its question was {end}. Go on without it."));
+    decline(live, asked, &words::nobody_allows(end));
 }
 
 /// Refuses the call because the run cannot ask any more, or not now.
@@ -308,12 +290,8 @@ pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &PermissionReques
     if !matches!(e, Error::Conflict { .. }) {
         return deny_failed(live, asked, &e.to_string());
     }
-    let pending = read_question::pending(live.mailbox, &live.run.workflow_id);
-    let title = pending.map(|document| text::excerpt(&document.typed.title(), 80)).unwrap_or_default();
-    let words = format!(
-        "Your user has not answered an earlier question yet: {}. A person has to allow this call too: make it again once that answer is there.",
-        within(&title, ".")
-    );
+    let pending = read_question::pending(live.mailbox, &live.run.workflow_id).ok();
+    let words = words::waits_behind(pending.as_ref().map(|document| &document.typed), words::CALL_LATER);
     decline(live, asked, &words);
 }
 
@@ -322,10 +300,22 @@ fn allow(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
     live.permit(asked.request_id.raw());
 }
 
-/// Lets the call through with the input that the person has made of it.
-fn allow_edited(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, input: Input) {
-    log_decision(live, asked, "allow", "a person has changed the call, and allowed it so", None);
-    live.permit_with(asked.request_id.raw(), Value::Object(input));
+/// Lets the call through that a person has allowed once, as they have made it. The agent reads the remark beside its result.
+fn allow_once(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, allowed: &Allowed, remark: Option<String>) {
+    remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
+    if allowed.is_edited() {
+        log_decision(live, asked, "allow", "a person has changed the call, and allowed it so", None);
+        live.permit_with(asked.request_id.raw(), &Value::Object(allowed.input.clone()));
+    } else {
+        allow(live, asked);
+    }
+    allowed.record(live.mailbox);
+}
+
+/// What counts in this run. An agent that speaks ACP cannot be given a changed call.
+fn rules<'a>(live: &LiveRun<'a, '_>) -> Rules<'a> {
+    let takes_changes = live.agent.kind != RunnerKind::Acp;
+    Rules { policy: live.config.answers.policy(), refuse: &live.config.approvals.refuse, takes_changes }
 }
 
 /// Refuses the call in a person's words, or because of a question. No rule of the configuration would change that.
@@ -369,8 +359,8 @@ fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision:
 /// The decision about a call.
 enum Decided {
     Allow,
-    /// Allowed with the input that a person has made of the call.
-    AllowEdited(Input),
+    /// By the answer of a person, which is used up.
+    AllowOnce(Box<Allowed>),
     Refuse(String),
     Ask(Shown),
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::approval::ask;
+use crate::asking::end::{ASKS_AGAIN, End};
+use crate::asking::facts::Facts;
+use crate::asking::orphans;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
-use crate::dialog::end::{ASKS_AGAIN, End};
-use crate::dialog::orphans;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
@@ -17,7 +17,7 @@ use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk, read_question};
 
 /// A question beside a dialog, with the lock of its waiter.
 #[derive(Debug)]
-pub struct Beside {
+pub struct Posted {
     waiter: Waiter,
     asked: Asked,
     /// The name of this process in the rounds that it ends.
@@ -37,13 +37,30 @@ pub enum Look {
     Changed,
 }
 
-impl Beside {
-    /// Posts the question. `waiter` is the lock of its workflow. If an answer to the same call was sent before and its end is not known, the question
-    /// says that the call may have run.
+impl Posted {
+    /// Takes the lock of a waiter, and posts the question. If an answer to the same call was sent before and its end is not known, the question
+    /// says that the call may have run. `None` if another process, or another request, asks for the same workflow.
+    ///
+    /// If the session asks again, this first ends what a process that was killed has left of the same question: an answer that it sent has
+    /// not reached the session.
     ///
     /// # Errors
-    /// Those of a post.
-    pub fn post(mailbox: &Mailbox, waiter: Waiter, mut document: QuestionDocument, by: &'static str) -> Result<Self> {
+    /// Those of a post. [`Error::Held`] if another process keeps a lock.
+    pub fn post(mailbox: &Mailbox, mut document: QuestionDocument, facts: &Facts) -> Result<Option<Self>> {
+        let (workflow, by) = (document.typed.workflow_id.clone(), facts.by);
+        if facts.asks_again {
+            orphans::end_waiting(mailbox, &workflow)?;
+            orphans::end_answered(mailbox, &workflow)?;
+        }
+        let waiter = match inline::begin(mailbox, &workflow) {
+            Err(Error::Conflict { .. }) => return Ok(None),
+            other => other?,
+        };
+        if facts.asks_again
+            && let Some(claim) = orphans::sent(mailbox, &workflow)?
+        {
+            claim.superseded(mailbox, by, ASKS_AGAIN)?;
+        }
         for round in list::round_names(mailbox, Folder::Running) {
             if let Ok(earlier) = read_question::of_round(&mailbox.round(Folder::Running, &round), &round) {
                 ask::say_if_allowed(&mut document.typed, &earlier.typed);
@@ -51,32 +68,7 @@ impl Beside {
         }
         document.update()?;
         let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
-        Ok(Self { waiter, asked: Asked::of_receipt(&receipt)?, by })
-    }
-
-    /// Takes the lock of a waiter, and posts the question. Ends what a process that was killed has left of the same question: an answer that it
-    /// sent has not reached the session, which asks again. `None` if another process, or another request, asks for the same workflow.
-    ///
-    /// # Errors
-    /// Those of a post. [`Error::Held`] if another process keeps a lock.
-    pub fn ask(mailbox: &Mailbox, document: QuestionDocument, by: &'static str) -> Result<Option<Self>> {
-        let workflow = document.typed.workflow_id.clone();
-        orphans::end_waiting(mailbox, &workflow)?;
-        orphans::end_answered(mailbox, &workflow)?;
-        match inline::begin(mailbox, &workflow) {
-            Err(Error::Conflict { .. }) => Ok(None),
-            Err(e) => Err(e),
-            Ok(waiter) => {
-                let sent = orphans::sent(mailbox, &workflow)?;
-                sent.map_or(Ok(()), |claim| claim.superseded(mailbox, by, ASKS_AGAIN))?;
-                Self::post(mailbox, waiter, document, by).map(Some)
-            }
-        }
-    }
-
-    /// The round of the question.
-    pub fn round(&self) -> &RoundId {
-        &self.asked.round
+        Ok(Some(Self { waiter, asked: Asked::of_receipt(&receipt)?, by }))
     }
 
     /// Looks for an answer, and claims it.

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::asking::end::End;
+use crate::asking::facts::{CLAUDE, Facts};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
-use crate::dialog::end::End;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
@@ -12,31 +13,10 @@ use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 
-/// The name of the hook in the question that it withdraws.
-pub const BY: &str = "askbox hook";
-/// The program whose sessions have a hook.
-pub(super) const CLAUDE: &str = "claude";
-/// opencode's name in a question.
-pub const OPENCODE: &str = "opencode";
-/// Copilot's name in a question.
-pub const COPILOT: &str = "copilot";
-/// Qwen's name in a question.
-pub const QWEN: &str = "qwen";
-/// The programs whose sessions have a plugin.
-const WITH_PLUGIN: [&str; 2] = [OPENCODE, COPILOT];
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often to look whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// The reason why a question is withdrawn whose hook is gone.
-pub const HOOK_IS_GONE: &str = "the hook beside its dialog is gone: the session has ended, or still shows its dialog";
-/// The same for a session of opencode or Copilot, whose plugin keeps a process beside its dialogs.
-const PLUGIN_IS_GONE: &str = "the plugin beside its dialog is gone: the session has ended, or still shows its dialog";
-/// The same for a session of Qwen, whose start begins a process beside it.
-const PROCESS_IS_GONE: &str = "the process beside its dialog is gone: the session has ended, or still shows its dialog";
-/// The same for a session of Codex, beside whose dialogs a watcher waits.
-const WATCHER_IS_GONE: &str = "the watcher that waited beside its dialog is gone: the session has ended, or still shows its dialog";
 
 /// Withdraws a live question in `pending/` whose hook is gone. Returns `false` if the hook still waits.
 ///
@@ -46,7 +26,7 @@ pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> R
     if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(&round.workflow))? {
         return Ok(question.asked.live.is_none());
     }
-    match withdraw::withdraw_round(mailbox, round, "askbox", Some(who_is_gone(question).into())) {
+    match withdraw::withdraw_round(mailbox, round, "askbox", Some(Facts::of(question).is_gone())) {
         // It was answered or withdrawn just now.
         Ok(_) | Err(Error::Conflict { .. }) => Ok(true),
         Err(e) => Err(e),
@@ -64,7 +44,7 @@ pub fn end_after_hook(mailbox: &Mailbox, workflow: &WorkflowId, how: &str) -> Re
         std::thread::sleep(LOOK_EVERY);
     }
     if let Some((_, round)) = waiting(mailbox, workflow) {
-        match withdraw::withdraw_round(mailbox, &round, BY, Some(how.to_owned())) {
+        match withdraw::withdraw_round(mailbox, &round, CLAUDE.by, Some(how.to_owned())) {
             Err(Error::Conflict { .. }) => {}
             other => return other.map(drop),
         }
@@ -108,7 +88,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     // The answer reaches nobody, so it does not matter who gave it.
     match claim::for_asker(mailbox, &round, &Policy::default())? {
         ClaimAttempt::Claimed(claim) => {
-            let end = End::too_late(who_is_gone(&claim.document.typed));
+            let end = End::too_late(&Facts::of(&claim.document.typed).is_gone());
             end.close(*claim, mailbox, "askbox")
         }
         ClaimAttempt::Refused(_) => Ok(()),
@@ -124,14 +104,4 @@ pub fn sent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Claim<OnR
     let claimed = list::round_names(mailbox, Folder::Running).filter(|round| round.workflow == *workflow);
     let left = claimed.filter_map(|round| inline::left_behind(mailbox, &round).transpose());
     left.collect::<Result<Vec<_>>>().map(|left| left.into_iter().find(|claim| claim.document.typed.asked.live.is_some()))
-}
-
-/// Says who does not wait beside the dialog any more.
-fn who_is_gone(question: &Question) -> &'static str {
-    match &question.asked.live {
-        Some(live) if WITH_PLUGIN.contains(&live.program.as_str()) => PLUGIN_IS_GONE,
-        Some(live) if live.program == QWEN => PROCESS_IS_GONE,
-        Some(live) if live.program != CLAUDE => WATCHER_IS_GONE,
-        _ => HOOK_IS_GONE,
-    }
 }

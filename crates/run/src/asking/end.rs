@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::approval::permit;
 use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::error::Result;
@@ -74,7 +75,13 @@ impl End {
     /// If the round cannot be closed now.
     pub fn close(&self, claim: Claim<OnRecord>, mailbox: &Mailbox, by: &str) -> Result<()> {
         match self {
-            Self::Confirmed => claim.delivered(mailbox, by),
+            Self::Confirmed => {
+                let round = claim.round();
+                if let Some(answer) = claim.document.typed.answer.as_ref().filter(|_| permit::is_used(mailbox, &round)) {
+                    permit::record(mailbox, &round, answer);
+                }
+                claim.delivered(mailbox, by)
+            }
             Self::TooLate { why } => claim.superseded(mailbox, by, why),
             Self::NotKnownYet => Ok(()),
         }

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
+use crate::asking::end::{self, End};
+use crate::asking::facts::{ALL, CLAUDE};
+use crate::asking::posted::Posted;
+use crate::asking::{orphans, receipt};
 use crate::attempt::record::{self, Run};
 use crate::claim::inline::{self, Asked, Waited, Waiter};
-use crate::dialog::beside::Beside;
-use crate::dialog::end::{self, End};
-use crate::dialog::orphans::CLAUDE;
-use crate::dialog::{orphans, settle};
 use crate::recovery::{self, Recovered};
 use crate::story::{Standing, Teller};
 use askbox_config::Config;
@@ -136,7 +136,7 @@ fn the_receipt_in_the_transcript_makes_an_answer_delivered() {
     asking.answer().unwrap();
     asking.print();
     asking.transcript(&[decided("allow")]);
-    settle::wait(&asking.mailbox, &asking.receipt.round).unwrap();
+    receipt::wait(&asking.mailbox, &asking.receipt.round).unwrap();
     assert_eq!(asking.state(), Closed::Delivered);
 }
 
@@ -155,7 +155,7 @@ fn a_session_that_went_on_without_the_receipt_means_too_late() {
         asking.answer().unwrap();
         asking.print();
         asking.transcript(&lines);
-        settle::wait(&asking.mailbox, &asking.receipt.round).unwrap();
+        receipt::wait(&asking.mailbox, &asking.receipt.round).unwrap();
         let closed = asking.closed().closed.unwrap();
         assert_eq!((closed.state, closed.why.as_deref()), (Closed::Superseded, Some(why)), "{lines:?}");
     }
@@ -180,8 +180,8 @@ fn an_answer_without_proof_is_called_neither_taken_nor_late() {
     let mut cut = result();
     cut["toolDenialKind"] = json!("user-rejected");
     let next = json!({"type": "assistant", "message": {"id": "msg_2", "content": []}});
-    let transcripts = [vec![], vec![result()], vec![cut, next]].map(|lines| (CLAUDE, lines));
-    let others = [orphans::OPENCODE, orphans::COPILOT, "codex"].map(|program| (program, Vec::new()));
+    let transcripts = [vec![], vec![result()], vec![cut, next]].map(|lines| (CLAUDE.name, lines));
+    let others = ALL.into_iter().filter(|facts| facts.asks_again).map(|facts| (facts.name, Vec::new()));
     for (program, lines) in transcripts.into_iter().chain(others) {
         let mut asking = Asking::of(program);
         let (config, round) = (Config::default(), asking.receipt.round.clone());
@@ -197,14 +197,13 @@ fn an_answer_without_proof_is_called_neither_taken_nor_late() {
         assert!(matches!(recovered, Recovered::Later(_)), "{program}: {recovered:?}");
         let story = Teller::of_states(&asking.mailbox).of_workflow(&round.workflow).unwrap();
         assert_eq!((story.state, story.why.as_deref()), (Standing::Sent, Some(end::NOT_KNOWN_YET)), "{program}");
-        let told = settle::told(&asking.mailbox, &asking.receipt.question, &round);
+        let told = receipt::told(&asking.mailbox, &asking.receipt.question, &round);
         assert_eq!(told, Some(End::NotKnownYet), "{program}");
         // The session makes the same call again.
         let other: WorkflowId = "live-shop-2".parse().unwrap();
         let mut again = asking.receipt.question.clone();
         (again.workflow_id, again.question_id) = (other.clone(), None);
-        let waiter = inline::begin(&asking.mailbox, &other).unwrap();
-        Beside::post(&asking.mailbox, waiter, Document::draft(again), "test").unwrap();
+        let _posted = Posted::post(&asking.mailbox, Document::draft(again), &CLAUDE).unwrap().unwrap();
         let asked = read_question::pending(&asking.mailbox, &other).unwrap().typed.question;
         assert!(asked.starts_with("May the agent call Bash once more? Allowed at "), "{asked}");
         assert!(asked.contains(" by ann; it may have run.\n"), "{asked}");

@@ -7,12 +7,11 @@
 
 use serde_json::{Map, Value};
 
+use crate::words::{self, AskAgain};
 use askbox_mailbox::documents::answer::BY_DEFAULT;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::{Answer, AnswerValue, Outcome, Question, QuestionDocument};
-use askbox_run::prompt::inserted::at_the_end;
-use askbox_run::prompt::remarks::they_say;
 
 /// The fields of the extended form that describe a number, under the mailbox's names.
 const RANGE: [&str; 4] = ["min", "max", "step", "unit"];
@@ -71,28 +70,48 @@ fn extended(mut asked: Map<String, Value>) -> Map<String, Value> {
     asked
 }
 
-/// The call's input with the answers added, which makes it an answered call. `Err` are words for the model: the person has not answered.
-pub fn result(input: &Map<String, Value>, question: &Question, answer: &Answer) -> Result<Map<String, Value>, String> {
-    if let Some(asked) = answer.counter_question() {
-        return Err(format!(
-            "The user asks back before they decide:{}\nThis is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
-            at_the_end(asked)
-        ));
+/// The answers to all questions of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answers {
+    /// The call's input with the answers added, which makes it an answered call.
+    pub filled: Map<String, Value>,
+    /// The answer to each question: labels, or one text.
+    each: Vec<Vec<String>>,
+    /// The note to each question, or an empty text.
+    notes: Vec<String>,
+}
+
+impl Answers {
+    /// True if each question has an answer.
+    pub fn are_complete(&self) -> bool {
+        !self.each.is_empty() && self.each.iter().all(|said| said.iter().any(|words| !words.trim().is_empty()))
     }
-    match (answer.outcome, &answer.value) {
-        (Outcome::Answered, Some(value)) => Ok(with_answers(input, question, answer, value)),
-        _ => Err(format!(
-            "The user declined to answer.{}Do not guess an answer: go on without it, or end your turn and say what is missing.",
-            they_say(answer)
-        )),
+
+    /// The answer to each question for a program whose answers are lists: its labels or its text, with the note behind them.
+    pub fn lists(&self) -> Vec<Vec<String>> {
+        let list = |(said, note): (&Vec<String>, &String)| {
+            let note = (!note.is_empty()).then(|| format!("user_note: {note}"));
+            said.iter().cloned().chain(note).collect()
+        };
+        self.each.iter().zip(&self.notes).map(list).collect()
     }
 }
 
-/// The call's input with the answers added, which makes it an answered call.
-pub fn with_answers(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Map<String, Value> {
+/// The answers to the questions of a call. `Err` are words for the model: the person has not answered.
+pub fn answers(input: &Map<String, Value>, question: &Question, answer: &Answer) -> Result<Answers, String> {
+    if let Some(asked) = answer.counter_question() {
+        return Err(words::asks_back(asked, AskAgain::WithItsTool));
+    }
+    match (answer.outcome, &answer.value) {
+        (Outcome::Answered, Some(value)) => Ok(given(input, question, answer, value)),
+        _ => Err(words::declined(answer)),
+    }
+}
+
+fn given(input: &Map<String, Value>, question: &Question, answer: &Answer, value: &AnswerValue) -> Answers {
     let (mut answers, mut annotations) = (Map::new(), Map::new());
     let asked = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let notes = notes(question, answer);
+    let (notes, mut each) = (notes(question, answer), Vec::new());
     for (n, part) in question.parts().iter().enumerate() {
         let given = match value {
             AnswerValue::Batch(map) => map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok()),
@@ -104,29 +123,28 @@ pub fn with_answers(input: &Map<String, Value>, question: &Question, answer: &An
         annotation.extend(chosen.and_then(|choice| choice.preview.clone()).map(|preview| ("preview".to_owned(), preview.into())));
         let note = notes.get(n).filter(|note| !note.is_empty());
         annotation.extend(note.map(|note| ("notes".to_owned(), note.as_str().into())));
-        answers.insert(text.to_owned(), given.map(in_words).unwrap_or_default().into());
+        let said = match given {
+            None => Vec::new(),
+            Some(AnswerValue::List(labels)) => labels,
+            Some(other) => vec![other.to_text()],
+        };
+        // Claude Code joins the labels of several options like this.
+        answers.insert(text.to_owned(), said.join(", ").into());
+        each.push(said);
         if !annotation.is_empty() {
             annotations.insert(text.to_owned(), annotation.into());
         }
     }
-    let mut input = input.clone();
-    input.insert("answers".into(), answers.into());
+    let mut filled = input.clone();
+    filled.insert("answers".into(), answers.into());
     if !annotations.is_empty() {
-        input.insert("annotations".into(), annotations.into());
+        filled.insert("annotations".into(), annotations.into());
     }
-    input
+    Answers { filled, each, notes }
 }
 
 fn text(question: &Value) -> &str {
     question.get("question").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Claude Code joins the labels of several options with a comma.
-fn in_words(value: AnswerValue) -> String {
-    match value {
-        AnswerValue::List(labels) => labels.join(", "),
-        other => other.to_text(),
-    }
 }
 
 /// The note of each question. A note to a batch is one text. Where a line of it begins with the id of a question and a colon, as
@@ -164,7 +182,7 @@ mod tests {
         let value: AnswerValue = serde_json::from_value(serde_json::json!({"q1": "pg", "q2": "x", "q3": "now"})).unwrap();
         let with = |note: &str| {
             let answer = Answer { note: Some(note.into()), ..Answer::value(value.clone(), "ann", "inbox") };
-            Value::Object(with_answers(asked, &question, &answer, &value))["annotations"].clone()
+            Value::Object(answers(asked, &question, &answer).unwrap().filled)["annotations"].clone()
         };
         assert_eq!(
             with("q1: as in\nstaging\nq3: at noon"),
@@ -172,5 +190,23 @@ mod tests {
         );
         assert_eq!(with("in general"), serde_json::json!({"DB?": {"notes": "in general"}}));
         assert_eq!(with("q2: because"), serde_json::json!({"Why?": {"notes": "because"}}));
+    }
+
+    #[test]
+    fn an_answer_that_leaves_a_question_open_is_not_complete() {
+        let asked = serde_json::json!({"questions": [{"question": "Which?"}, {"question": "When?"}]});
+        let asked = asked.as_object().unwrap();
+        let question = question(&"w".parse().unwrap(), asked).unwrap().typed;
+        let given = |value: serde_json::Value| {
+            let value: AnswerValue = serde_json::from_value(value).unwrap();
+            answers(asked, &question, &Answer::value(value, "ann", "inbox")).unwrap()
+        };
+        for open in [serde_json::json!({}), serde_json::json!({"q1": "a"}), serde_json::json!({"q1": "a", "q2": " "})] {
+            assert!(!given(open.clone()).are_complete(), "{open}");
+        }
+        let both = given(serde_json::json!({"q1": ["a", "b"], "q2": "c"}));
+        assert!(both.are_complete());
+        assert_eq!(both.lists(), [vec!["a", "b"], vec!["c"]]);
+        assert_eq!(both.filled["answers"], serde_json::json!({"Which?": "a, b", "When?": "c"}));
     }
 }

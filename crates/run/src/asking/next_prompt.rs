@@ -1,8 +1,8 @@
 //! A late answer to a dialog whose session has ended. The dialog does not come back, so the answer can only be the session's next prompt.
 
-use crate::dialog::orphans::CLAUDE;
-use crate::prompt::inserted::at_the_end;
-use crate::prompt::remarks::{they_say, user_added};
+use crate::asking::facts::CLAUDE;
+use crate::words::inserted::at_the_end;
+use crate::words::{they_say, user_added};
 use askbox_agent::sessions;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::fields::closing::Closed;
@@ -19,7 +19,7 @@ pub fn offer(question: &Question) -> Option<String> {
 
 /// The command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another question.
 fn command(question: &Question, answer: &Answer) -> Option<String> {
-    let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE)?;
+    let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE.name)?;
     let session = live.session.to_string();
     if question.config_dir.as_deref().is_none_or(|folder| sessions::claude::is_alive(folder, &session)) {
         return None;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 
 use crate::approval;
+use crate::asking::end::{self, End};
+use crate::asking::facts::{CLAUDE, Facts};
 use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, inline};
-use crate::dialog::end::{self, End};
-use crate::dialog::orphans::{BY, CLAUDE};
 use askbox_agent::dialog::{Call, Taken, newest_call};
 use askbox_agent::{subagents, transcript};
 use askbox_mailbox::disk::{self, Lock};
@@ -57,7 +57,7 @@ pub fn wait(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
                 std::thread::sleep(LOOK_EVERY);
                 end = receipt.look(&claim.run);
             }
-            return end.close(claim, mailbox, BY);
+            return end.close(claim, mailbox, CLAUDE.by);
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -88,20 +88,20 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         // The hook was killed before its claim was on record, so it has printed nothing.
         let Some(question) = document.typed.question_id else { return Ok(false) };
         let workflow = mailbox.lock(&document.typed.workflow_id)?;
-        let closing = Closing::now(Closed::Superseded, BY, Some(end::NOT_SENT.into()));
+        let closing = Closing::now(Closed::Superseded, CLAUDE.by, Some(end::NOT_SENT.into()));
         return close::claimed(mailbox, &workflow, Folder::Running, question, closing).map(|()| true);
     };
-    let is_claudes = document.typed.asked.live.as_ref().is_none_or(|live| live.program == CLAUDE);
+    let leaves_receipt = !Facts::of(&document.typed).asks_again;
     let end = match run.progress.state {
         // Another program leaves no transcript that is read here. Only the process that sent the answer could have heard of its end.
-        RunState::Claimed if !is_claudes => End::NotKnownYet,
+        RunState::Claimed if !leaves_receipt => End::NotKnownYet,
         RunState::Claimed => Receipt::of(&document.typed).look(&run),
         // Only the round's move to `closed/` is missing.
         RunState::Delivered => End::Confirmed,
         _ => End::TooLate { why: run.progress.why.clone().unwrap_or_else(|| end::NOT_SENT.into()) },
     };
     let is_known = end != End::NotKnownYet;
-    end.close(Claim::with_lock(document, run, lock), mailbox, BY).map(|()| is_known)
+    end.close(Claim::with_lock(document, run, lock), mailbox, CLAUDE.by).map(|()| is_known)
 }
 
 /// A call that was in no transcript while its dialog was open, so the question does not name its id.

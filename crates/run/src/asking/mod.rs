@@ -1,0 +1,49 @@
+//! What a program asks its user becomes a question of the mailbox, and the answer becomes the program's reply.
+//!
+//! ```text
+//!  read ──► Grace ──ended──► over                      nothing on disk
+//!             │ the waiter's lock runs/W/waiter
+//!             ▼
+//!  ASKED     pending/W.json ──ended──► closed/, withdrawn
+//!             │ a person answers, under the workflow's lock
+//!             ▼
+//!  ANSWERED  answered/W.json
+//!             │ rename
+//!             ▼
+//!  CLAIMED   running/W.Q.json ── ended, changed, or does not count ──► closed/, superseded
+//!             │ runs/W/Q/approved, synced (calls)
+//!             ▼
+//!  SENT      bytes to the program
+//!             │ the program shows that it took them
+//!             ▼
+//!  OVER      closed/W.Q.json, delivered
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `facts` | the programs, and how they differ |
+//! | `request` | a request of a program, as the question that a person is shown |
+//! | `questions` | AskUserQuestion's form as a question, and its answers |
+//! | `reply` | a person's answer, as the reply that a program is sent |
+//! | `beside` | the driver for a dialog that stays open at its terminal |
+//! | `posted` | the question beside a dialog, held by the process that takes its answer |
+//! | `end` | the three ends of an answer that was sent, and their words |
+//! | `receipt` | the receipt in a session's transcript says whether an answer reached its dialog |
+//! | `orphans` | questions and answers whose process is gone |
+//! | `place` | the project and the branch of a dialog, and the workflow of its question |
+//! | `next_prompt` | a late answer as the next prompt of its session |
+
+pub mod beside;
+pub mod end;
+pub mod facts;
+pub mod next_prompt;
+pub mod orphans;
+pub mod place;
+pub mod posted;
+pub mod questions;
+pub mod receipt;
+pub mod reply;
+pub mod request;
+
+#[cfg(test)]
+mod tests;
