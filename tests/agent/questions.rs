@@ -68,7 +68,8 @@ fn a_call_decided_for_good_is_asked_about_once() {
 #[test]
 fn the_model_is_told_what_ran_after_a_changed_call() {
     let scene = Scene::new();
-    let steps = json!([{"tool": "Bash", "input": {"command": "echo one"}}, {"tool": "Bash", "input": {"command": "echo two"}}, {"text": "done"}]);
+    let steps =
+        json!([{"tool": "Bash", "input": {"command": "echo one"}}, {"tool": "Bash", "input": {"command": "echo two"}}, {"text": "done"}]);
     let args = ["--output-format", "stream-json", "--session-id", SESSION];
     waits(output(scene.careful_agent(&args).arg(format!("x @@{steps}"))));
     let go_on = || output(&mut scene.careful_agent(&["--output-format", "stream-json", "--resume", SESSION]));
@@ -77,7 +78,10 @@ fn the_model_is_told_what_ran_after_a_changed_call() {
     scene.ok("ask-answer", &["edit", SESSION, "--input", &scene.path("edited").display().to_string(), "--round", &round()]);
     waits(go_on());
     let result = scene.turns()[1].tool_results().pop().expect("the result");
-    assert!(result.starts_with("1\n") && result.contains("Your user changed this call of Bash") && result.contains("but this: echo 1\n"), "{result}");
+    assert!(
+        result.starts_with("1\n") && result.contains("Your user changed this call of Bash") && result.contains("but this: echo 1\n"),
+        "{result}"
+    );
     scene.ok("ask-answer", &[SESSION, "once", "--note", "and no more", "--round", &round()]);
     assert_eq!(go_on().ok().result()["result"], "done");
     let result = scene.turns()[2].tool_results().pop().expect("the result");

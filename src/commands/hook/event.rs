@@ -38,9 +38,14 @@ pub(super) struct Session {
     /// The subagent that the event happens to. Missing in the session itself.
     #[serde(default)]
     pub(super) agent_id: Option<String>,
+    /// The working folder of the session.
+    #[serde(default)]
+    pub(super) cwd: PathBuf,
     /// The tool that was called, if the event comes after a call.
     #[serde(default)]
     pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_use_id: String,
     #[serde(default)]
     pub(super) tool_input: Value,
     #[serde(default)]
@@ -52,7 +57,15 @@ impl Session {
     pub(super) fn is_answer(&self) -> bool {
         self.hook_event_name == Moment::PostToolUse && self.tool_name == ASK_USER_QUESTION && self.agent_id.is_none()
     }
+
+    /// True if the session has just made a call that its user may have changed.
+    pub(super) fn is_changeable_call(&self) -> bool {
+        self.hook_event_name == Moment::PostToolUse && MAY_BE_CHANGED.contains(&self.tool_name.as_str())
+    }
 }
+
+/// The tools after whose calls the plugin calls this hook.
+const MAY_BE_CHANGED: [&str; 3] = ["Bash", "Write", "Edit"];
 
 /// The kind of moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,11 @@
 //! | `post_call` | a call becomes a question, and waits |
 //! | `news` | the news for a user's session: waiting questions, events since it last looked, and how far it has looked |
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
+//! | `changed_call` | tells a session what ran, if its user has changed a call |
 //! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
 
 pub(in crate::commands) mod at_terminal;
+mod changed_call;
 mod dialog;
 mod event;
 #[doc(hidden)]
@@ -72,6 +74,11 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
         match event::read() {
             Ok(Event::Session(session)) if session.is_answer() => {
                 if let Some(words) = handed_on::hand_on(&session, context) {
+                    event::tell(session.hook_event_name, Some(&words), None)?;
+                }
+            }
+            Ok(Event::Session(session)) if session.is_changeable_call() => {
+                if let Some(words) = changed_call::tell(&session) {
                     event::tell(session.hook_event_name, Some(&words), None)?;
                 }
             }

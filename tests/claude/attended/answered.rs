@@ -42,6 +42,8 @@ fn a_call_that_is_edited_in_the_mailbox_is_made_as_edited() {
     session.told();
     closed(&world, &id, "delivered");
     assert!(made(&world, "two") && !made(&world, "one"));
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("Your user changed this call of Bash") && read.contains("but this: touch two"), "{read}");
 }
 
 #[test]

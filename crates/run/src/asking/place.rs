@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{SessionId, WorkflowId};
-use askbox_mailbox::{disk, text};
+use askbox_mailbox::{Folder, Mailbox, Question, disk, round, text};
 
 /// The most characters of a name.
 pub const LONGEST_NAME: usize = 60;
@@ -22,8 +22,25 @@ const LONGEST_HEAD: u64 = 4096;
 pub fn workflow(cwd: &Path, session: &SessionId, call_id: &str) -> Result<WorkflowId> {
     let name: String = project(cwd).0.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let name: String = name.trim_matches('-').chars().take(IN_ID).collect();
+    format!("live-{name}{}", end_of_id(session, call_id)).parse()
+}
+
+fn end_of_id(session: &SessionId, call_id: &str) -> String {
     let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{session} {call_id}").as_bytes()).simple().to_string();
-    format!("live-{name}-{}", &hash[..8]).parse()
+    format!("-{}", &hash[..8])
+}
+
+/// Returns the newest question about the call with this id, whatever has become of it. The session may work in another folder by now.
+pub fn question_of_call(mailbox: &Mailbox, cwd: &Path, session: &SessionId, call_id: &str) -> Option<Question> {
+    let of = |workflow: &WorkflowId| {
+        let question = round::latest(mailbox, workflow)?.document.typed;
+        question.asked.tool_call.as_ref().is_some_and(|call| call.id == call_id).then_some(question)
+    };
+    workflow(cwd, session, call_id).ok().as_ref().and_then(of).or_else(|| {
+        let end = end_of_id(session, call_id);
+        let names = disk::entries(&mailbox.folder(Folder::Runs)).ok()?.flatten().filter_map(|entry| entry.name.into_string().ok());
+        names.filter(|name| name.starts_with("live-") && name.ends_with(&end)).find_map(|name| of(&name.parse().ok()?))
+    })
 }
 
 /// Returns the name of the project's folder, and the branch that is checked out in it. The project is the nearest folder with a `.git`.

@@ -12,6 +12,10 @@ use askbox_mailbox::id::{AttemptId, RoundId};
 const LOOK: &str = "\n\nYou may have had this message before, and a process died since then. Look at what is there before you do anything: what you are \
     asked for may have been done already. Do not repeat it blindly.\n";
 
+/// Added for a session whose history may say that its user cut it off.
+const NOBODY_DECIDED: &str =
+    "\n\nIf you have read that your user interrupted you, or rejected or cancelled a call: your user did not, your process had ended.\n";
+
 /// To an agent whose turn ended without a result.
 const UNCLEAR: &str = "\
 Your turn ended, and nothing shows that your work is done. If it is done, end with a few sentences that say what you have done. If it is \
@@ -40,7 +44,7 @@ pub(crate) fn perhaps_again(text: &str) -> String {
 
 /// The text for a session that has the round's message. `lost` is about work that it does not have.
 pub(crate) fn to_continue(lost: Option<&str>) -> String {
-    behind(CONTINUE, lost)
+    behind(&format!("{CONTINUE}{NOBODY_DECIDED}"), lost)
 }
 
 /// A text with another one behind it, if there is one.
