@@ -17,7 +17,7 @@ export { Round };
 
 const OF_MOVES = ["answer", "closed", "taken_back", "late_answers", "schema_version"];
 // `ask-post` refuses these in a document that is brought along: only askbox writes them, or they need the files.
-const NOT_POSTED_AGAIN = ["attachments", "approval", "tool_call", "elicited_by", "to_session", "codex_thread", "prompt", "reads", "results"];
+const NOT_POSTED_AGAIN = ["attachments", "approval", "tool_call", "elicited_by", "to_session", "continues_in", "prompt", "reads", "results"];
 const HOUR = 3_600_000;
 
 export class Mailbox {

@@ -47,7 +47,7 @@ fn in_shell(world: &World, thread: &str, program: &str, args: &[&str]) -> Outcom
 fn asks(world: &World, id: &str) {
     in_shell(world, THREAD, "ask-post", &["-w", id, "Which?", "-o", "a", "-o", "b"]).ok();
     let question = world.document(&format!("pending/{id}.json"));
-    assert_eq!((&question["codex_thread"], &question["session_id"]), (&json!(THREAD), &Value::Null), "{question}");
+    assert_eq!((&question["continues_in"], &question["session_id"]), (&json!(THREAD), &Value::Null), "{question}");
 }
 
 /// Waits for the nth turn that was begun, and returns its text.
@@ -285,20 +285,23 @@ fn only_the_daemons_sessions_of_codex_take_their_answers() {
         let mut command = world.command("ask-post");
         command.args(["-w", id, "Which?", "-o", "a"]).env("CODEX_THREAD_ID", thread).envs(more.iter().copied());
         output(&mut command).ok();
-        world.document(&format!("pending/{id}.json"))["codex_thread"].clone()
+        world.document(&format!("pending/{id}.json"))["continues_in"].clone()
     };
     assert_eq!(marked("daemon", THREAD, &[]), THREAD);
     // `codex exec` and `codex --no-daemon`.
     assert_eq!(marked("exec", SUBAGENT, &[]), Value::Null);
     assert_eq!(marked("claude", THREAD, &[("CLAUDE_CODE_SESSION_ID", SUBAGENT)]), Value::Null);
     assert_eq!(marked("other", "../../x", &[]), Value::Null);
-    let of_a_client = format!(r#"{{"workflow_id":"forged","question":"Which?","codex_thread":"{THREAD}"}}"#);
+    let of_a_client = format!(r#"{{"workflow_id":"forged","question":"Which?","continues_in":"{THREAD}"}}"#);
     let refused = feed(world.command("ask-post").args(["--file", "-"]), of_a_client.as_bytes());
     assert!(
-        refused.code() == 5 && refused.stderr.contains("codex_thread: is written by askbox's own programs only"),
+        refused.code() == 5 && refused.stderr.contains("continues_in: is written by askbox's own programs only"),
         "{}",
         refused.words()
     );
+    // An agent goes on from a checkpoint.
+    world.ok("checkpoint", &["save", "saved", "--step", "one", "--next-action", "Merge."]);
+    assert_eq!(marked("saved", THREAD, &[]), Value::Null);
     world.reconfigure("codex = true", "codex = false");
     assert_eq!(marked("off", THREAD, &[]), Value::Null);
     // The others start an agent, as any answer does.
@@ -314,7 +317,6 @@ mod promises {
     #[test]
     fn an_answer_gives_the_idle_session_of_codex_one_turn() {
         let (world, daemon, _watcher) = scene();
-        world.ok("checkpoint", &["save", "docs", "--step", "one", "--next-action", "Merge."]);
         asks(&world, "docs");
         world.ok("ask-answer", &["docs", "a"]);
         let text = told(&daemon, THREAD, 1);
@@ -322,11 +324,10 @@ mod promises {
         assert!(text.contains("no message of your user") && !text.contains("Which?"), "{text}");
         let end = world.closed("docs", "delivered", 1).remove(0);
         assert_eq!(end["closed"]["by"], "relaunch watch");
-        assert_eq!(world.ok("checkpoint", &["get", "docs", "user_answer"]), "a\n");
         assert!(world.ok("relaunch", &["status", "docs"]).contains("answer     a\n"));
         is_silent(&world, &daemon, 1);
         until("nothing is on record", || !world.in_mailbox(format!("looked/{THREAD}.telling.json")).exists());
-        assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "no agent is started");
+        assert!(world.launches_of("docs").is_empty(), "no agent is started");
     }
 
     #[test]
@@ -360,7 +361,7 @@ mod promises {
         assert_ne!(said.code(), 0, "{}", said.words());
         daemon.replies_to_the_turn();
         world.closed("docs", "delivered", 1);
-        assert!(world.audited().iter().all(|entry| entry["event"] != "launched"), "{:?}", world.audited());
+        assert!(world.launches_of("docs").is_empty(), "{:?}", world.audited());
         assert_eq!(daemon.begun(THREAD).len(), 1);
     }
 

@@ -15,7 +15,7 @@ const OF_THE_PROGRAMS = [
   "tool_call",
   "elicited_by",
   "to_session",
-  "codex_thread",
+  "continues_in",
   "prompt",
   "reads",
   "results",

@@ -120,8 +120,17 @@ fn awaiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<SessionId> {
     workflows::read(mailbox, workflow).ok()??.typed.awaited_in
 }
 
-/// Wakes the session that asked this question, if it wants to be woken. A dialog of the session, and a task of it, tell the session themselves.
-pub fn asker(mailbox: &Mailbox, question: &Question) {
+/// Wakes the session that goes on with the answer to this question. If an agent is launched with it, nobody is woken.
+pub fn by_answer(mailbox: &Mailbox, question: &Question) {
+    asker_of_codex(mailbox, question);
+    if let Some(session) = question.continues_in {
+        change(mailbox, &session);
+    }
+}
+
+/// Wakes the session that asked this question, because its round is over or parked. A dialog of the session, and a task of it, tell the session
+/// themselves.
+pub fn by_end(mailbox: &Mailbox, question: &Question) {
     asker_of_codex(mailbox, question);
     if let Some(session) = question.session_id.as_ref().filter(|_| question.asked.live.is_none() && !question.asked.to_session) {
         change(mailbox, session);
@@ -130,7 +139,7 @@ pub fn asker(mailbox: &Mailbox, question: &Question) {
 
 /// Notes that the workflow of this question may have news for the session of Codex that asked it, if one did.
 pub fn asker_of_codex(mailbox: &Mailbox, question: &Question) {
-    if let Some(thread) = &question.codex_thread {
+    if let Some(thread) = &question.codex_thread() {
         has_news(mailbox, thread, &question.workflow_id);
     }
 }

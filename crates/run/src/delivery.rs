@@ -6,6 +6,7 @@
 //! | claimed, on record | the record's claimant, then the question | [`Delivery::of_claimed`] |
 
 use crate::attempt::record::{Claimant, Run};
+use askbox_agent::{claude, sessions};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::WorkflowId;
@@ -19,7 +20,7 @@ pub enum Delivery {
     /// The process that waits for the answer takes it: `ask-post --wait`, a call of `askbox mcp`, or a supervisor that holds a request
     /// of its agent.
     Waiter,
-    /// The session that asked takes it the next time it runs (`to_session`), or is told by a watcher (`codex_thread`). No process waits.
+    /// The session that asked takes it the next time it runs (`to_session`), or is woken by it (`continues_in`). No process waits.
     Session,
     /// A main agent takes it: `relaunch prompt` or `relaunch done`.
     MainAgent,
@@ -32,14 +33,19 @@ impl Delivery {
     pub fn asked_for(question: &Question) -> Self {
         match question {
             question if question.asked.live.is_some() => Self::Dialog,
-            question if question.asked.to_session || question.codex_thread.is_some() => Self::Session,
+            question if question.asked.to_session || question.continues_in.is_some() => Self::Session,
             _ => Self::Launch,
         }
     }
 
     /// The delivery of an answered round that is not claimed yet. A person's command may still choose another one.
     pub fn of_unclaimed(mailbox: &Mailbox, question: &Question) -> Result<Self> {
-        Ok(if is_awaited(mailbox, &question.workflow_id)? { Self::Waiter } else { Self::asked_for(question) })
+        Ok(match Self::asked_for(question) {
+            _ if is_awaited(mailbox, &question.workflow_id)? => Self::Waiter,
+            // Nobody can wake it. If it lives all the same, it takes the answer before the agent is launched, or not at all.
+            Self::Session if has_ended(question) => Self::Launch,
+            other => other,
+        })
     }
 
     /// The delivery of a claimed round, by its newest attempt.
@@ -73,6 +79,13 @@ impl Delivery {
     }
 }
 
+/// True if the session of Claude Code that would go on with the answer has ended.
+fn has_ended(question: &Question) -> bool {
+    let Some(session) = question.continues_in.filter(|_| question.codex_thread().is_none()) else { return false };
+    let folder = question.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    folder.is_none_or(|folder| !sessions::claude::is_alive(&folder, &session.to_string()))
+}
+
 /// Whether a process waits for the answer of the workflow.
 pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
     Lock::is_held(&mailbox.waiter(workflow))
@@ -80,7 +93,7 @@ pub fn is_awaited(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
 
 /// The command with which a person resumes the session that asked, if it can be resumed so.
 pub fn resume_command(question: &Question) -> Option<String> {
-    let of_codex = question.codex_thread.map(|id| format!("codex resume {id}"));
+    let of_codex = question.codex_thread().map(|id| format!("codex resume {id}"));
     of_codex.or_else(|| question.session_id.map(|id| format!("claude --resume {id}")))
 }
 

@@ -27,7 +27,7 @@ use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text, wake};
-use askbox_run::view::session_news::End;
+use askbox_run::view::session_news::{self, End};
 
 /// The maximum number of lines of one kind.
 const LINES: usize = 5;
@@ -86,7 +86,11 @@ fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option
     // If a run ended because it asks, its question is news, but its end is not.
     ends.retain(|id, _| waiting.iter().all(|(asks, _)| *asks != id));
     let waiting = lines(waiting.into_iter().map(|(_, line)| line));
-    let true_ends: Vec<_> = ends.iter().take(READ).filter(|(id, end)| end.is_true(mailbox, id)).collect();
+    let took_itself = |id: &WorkflowId, end: End| {
+        matches!(end, End::Finished) && continues_in(mailbox, id, session) && session_news::handed_over(mailbox, id).is_some()
+    };
+    let is_news = |id: &WorkflowId, end: End| end.is_true(mailbox, id) && !took_itself(id, end);
+    let true_ends: Vec<_> = ends.iter().take(READ).filter(|(id, end)| is_news(id, **end)).collect();
     let is_its_result = |id: &WorkflowId, end: End| end.is_result() && wake::is_awaited_in(mailbox, id, session);
     let wakes = |(id, end): &(&WorkflowId, &End)| was_asked_by(mailbox, id, session) || is_its_result(id, **end);
     if moment == Moment::FileChanged && !true_ends.iter().any(wakes) {
@@ -98,10 +102,20 @@ fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option
     }
     let ended = lines(true_ends.into_iter().map(|(id, end)| {
         // The session reads the result with a command, so that an agent's words are never taken for a message of its user.
-        let command = if wake::is_awaited_in(mailbox, id, session) { "resume" } else { "status" };
+        let command = match () {
+            () if wake::is_awaited_in(mailbox, id, session) => "resume",
+            // It takes the answer: nobody else goes on with it.
+            () if !end.is_result() && continues_in(mailbox, id, session) => "prompt",
+            () => "status",
+        };
         format!("- {id}: {} (relaunch {command} {id})", end.in_words(mailbox, id))
     }));
     Ok((!waiting.is_empty() || !ended.is_empty()).then(|| in_words(&waiting, &ended)))
+}
+
+/// True if this session goes on with the answer to the workflow's latest question.
+fn continues_in(mailbox: &Mailbox, id: &WorkflowId, session: &SessionId) -> bool {
+    round::latest(mailbox, id).is_some_and(|latest| latest.document.typed.continues_in.as_ref() == Some(session))
 }
 
 /// True if this session asked the workflow's latest question.

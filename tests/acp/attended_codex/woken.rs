@@ -86,7 +86,7 @@ mod promises {
         let (mut codex, _watcher) = Attended::begin_watched();
         codex.says("ask me", json!([shell("ask-post -w docs 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
         codex.idles();
-        assert_eq!(codex.world.document("pending/docs.json")["codex_thread"], codex.thread);
+        assert_eq!(codex.world.document("pending/docs.json")["continues_in"], codex.thread);
         codex.api.on("docs: was answered", json!([shell("relaunch status docs"), {"text": "Merged."}]));
         let begun = Instant::now();
         codex.world.ok("ask-answer", &["docs", "merge"]);

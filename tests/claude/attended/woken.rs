@@ -151,6 +151,44 @@ fn an_answer_after_a_day_wakes_the_idle_session_once() {
 }
 
 #[test]
+fn a_session_that_ended_leaves_its_answer_to_an_agent() {
+    let world = world();
+    world.reconfigure("[live]", "[relaunch]\nattempts = 1\n[live]");
+    let session = Attended::begin_with(&world, "default", &ALLOWED);
+    asks(&session, "Ask one.", "one");
+    drop(session);
+    world.api.on("User chose: a", json!([{"text": "gone on with a"}]));
+    let _watcher = world.watch();
+    world.ok("ask-answer", &["one", "a"]);
+    assert_eq!(world.wait_state("one", "delivered")["result"], "gone on with a");
+    assert_eq!(world.launches().len(), 1);
+}
+
+#[test]
+fn a_checkpoint_lets_an_agent_go_on_and_wakes_the_session_at_its_end() {
+    let world = world();
+    world.reconfigure("[live]", "[relaunch]\nattempts = 1\nmode = \"fresh\"\n[live]");
+    let args = ["--allowedTools", "Bash(ask-post:*)", "Bash(checkpoint:*)"];
+    let session = Attended::begin_with(&world, "default", &args);
+    let command = "checkpoint save one --step asked --next-action 'Go on.'";
+    world.api.on("Save one.", json!([bash(command), {"text": "one is saved"}]));
+    session.terminal.press(&["Save one.", "Enter"]);
+    session.terminal.see("one is saved");
+    session.idles();
+    asks(&session, "Ask one.", "one");
+    assert_eq!(world.document("pending/one.json").get("continues_in"), None);
+    world.api.on("User chose: a", json!([{"text": "the agent went on"}]));
+    let news = "- one: its run finished (relaunch status one)";
+    world.api.on(news, json!([{"text": "woken by the end"}]));
+    let _watcher = world.watch();
+    world.ok("ask-answer", &["one", "a"]);
+    session.terminal.see("woken by the end");
+    let told: String = world.api.turns().iter().map(|turn| turn.model_text()).collect();
+    assert!(!told.contains("- one: was answered"), "the answer itself woke nobody");
+    assert_eq!((world.wait_state("one", "delivered")["result"].as_str(), world.launches().len()), (Some("the agent went on"), 1));
+}
+
+#[test]
 fn an_answer_wakes_no_session_that_nobody_attends() {
     let world = world();
     world.add_hold("hold");
@@ -193,6 +231,30 @@ fn the_first_answer_of_a_fresh_installation_wakes_its_session() {
 
 mod promises {
     use super::*;
+
+    #[test]
+    fn an_answer_wakes_its_session_and_starts_no_agent() {
+        let world = world();
+        let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash(ask-post:*)", "Bash(relaunch:*)"]);
+        asks(&session, "Ask one.", "one");
+        assert_eq!(world.document("pending/one.json")["continues_in"], session.session);
+        world.api.on("- one: was answered (relaunch prompt one)", json!([bash("relaunch prompt one"), {"text": "gone on with a"}]));
+        let _watcher = world.watch();
+        world.ok("ask-answer", &["one", "a"]);
+        session.terminal.see("gone on with a");
+        let took = world.api.turns().pop().expect("a turn").tool_results().pop().expect("the answer");
+        assert!(took.contains("User chose: a"), "{took}");
+        world.wait_state("one", "delivered");
+        let before = turns(&world);
+        // What the session has taken is no news for it.
+        world.api.on("Anything new?", json!([{"text": "nothing new"}]));
+        session.idles();
+        session.terminal.press(&["Anything new?", "Enter"]);
+        session.terminal.see("nothing new");
+        assert_eq!((turns(&world), world.launches().len()), (before + 1, 0));
+        let last = world.api.turns().pop().expect("a turn").model_text();
+        assert!(!last.contains("took its answer"), "{last}");
+    }
 
     #[test]
     fn an_answer_wakes_the_idle_session_that_asked() {

@@ -304,7 +304,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("the session of Codex is not told", "not_told", |world| {
         asks(world);
         let thread = "15c96f27-091a-4dc1-bcce-0d2e49721bc0";
-        world.sh(&format!("jq '.codex_thread = \"{thread}\"' m/pending/w.json > x; chmod 600 x; mv x m/pending/w.json; ask-answer w yes"));
+        world.sh(&format!("jq '.continues_in = \"{thread}\"' m/pending/w.json > x; chmod 600 x; mv x m/pending/w.json; ask-answer w yes"));
         None
     }),
     fault("an attempt failed, and the next one starts later", "retry", |world| {

@@ -18,7 +18,7 @@ from .reading import MIB, Bad, Folder, check_question_id, check_workflow_id, def
 Path = Union[str, "os.PathLike[str]"]
 _OF_MOVES = ("answer", "closed", "taken_back", "late_answers", "schema_version")
 # `ask-post` refuses these in a document that is brought along: only askbox writes them, or they need the files.
-_NOT_POSTED_AGAIN = ("attachments", "approval", "tool_call", "elicited_by", "to_session", "codex_thread", "prompt", "reads", "results")
+_NOT_POSTED_AGAIN = ("attachments", "approval", "tool_call", "elicited_by", "to_session", "continues_in", "prompt", "reads", "results")
 
 
 class Operations:

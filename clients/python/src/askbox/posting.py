@@ -18,7 +18,7 @@ from .errors import Conflict, Failed, Invalid, NotFound, Usage
 from .reading import LATER, MIB, Bad, Folder, check_question_id, check_workflow_id, is_too_deep, refuse_unsafe_folder
 
 _TYPES = ("choice", "multi_choice", "yes_no", "text", "number")
-_OF_THE_PROGRAMS = ("approval", "tool_call", "elicited_by", "to_session", "codex_thread", "prompt", "reads", "results")
+_OF_THE_PROGRAMS = ("approval", "tool_call", "elicited_by", "to_session", "continues_in", "prompt", "reads", "results")
 _NEED_A_PROGRAM = ("default", "until", "attachments")
 _WRITTEN_BY_MOVES = ("answer", "closed", "taken_back", "late_answers")
 _TEXTS = ("question", "context", "asked_by", "timestamp", "cwd", "config_dir", "checkpoint")

@@ -29,7 +29,7 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
-    document.typed.codex_thread = program::codex_thread(&mailbox);
+    document.typed.continues_in = program::continues_in(&mailbox, &document.typed);
     posting::warn_of_malformed_trace(&document);
     // A question from a file keeps the names of its fields.
     let as_typed = |e: Error| if args.file.is_none() { with_flag(e) } else { e };
@@ -214,7 +214,7 @@ fn document(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionD
     })?;
     document.typed.asked.asked_by = document.typed.asked.asked_by.take().or_else(|| args.asked_by.clone());
     posting::complete(mailbox, &mut document.typed)?;
-    document.typed.codex_thread = program::codex_thread(mailbox);
+    document.typed.continues_in = program::continues_in(mailbox, &document.typed);
     posting::warn_of_malformed_trace(&document);
     Ok(document)
 }

@@ -10,15 +10,15 @@
 //! - `read_input`: reads standard input, and files or pipes that a person names
 //! - `readable`: the files that a command may read for an agent
 //! - `context`: what a program finds out once, such as the caller and the operator's configuration
-//! - `codex_thread`: the attended session of Codex whose shell runs the program
+//! - `live_session`: the live session whose shell runs the program
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `hyphens`: words that begin with a hyphen and were meant as values
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
-mod codex_thread;
 mod confirm;
 mod context;
 mod hyphens;
+mod live_session;
 mod output;
 mod read_input;
 pub mod readable;
@@ -27,9 +27,9 @@ mod tinted;
 mod variables;
 mod wrong_words;
 
-pub use codex_thread::codex_thread;
 pub use confirm::confirms;
 pub use context::{Context, has_peers};
+pub use live_session::{continues_in, live_session};
 pub use output::{
     ErrorReport, complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn,
     write, write_exactly, write_json,

@@ -63,8 +63,9 @@ pub struct Question {
     pub timestamp: Option<String>,
     /// The session that asked. It is resumed only if askbox launched it: for this workflow, or in the run that `asked_in` proves.
     pub session_id: Option<SessionId>,
-    /// The session of Codex whose shell asked. It takes the answer itself: a watcher launches no agent for it. Hashes leave it out.
-    pub codex_thread: Option<SessionId>,
+    /// The live session whose shell asked, if it goes on with the answer: a watcher launches no agent for it while the session lives. It is
+    /// `session_id` for a session of Claude Code, and a thread of Codex otherwise. Hashes leave it out.
+    pub continues_in: Option<SessionId>,
     /// The asker's working folder.
     pub cwd: Option<PathBuf>,
     /// The asker's `CLAUDE_CONFIG_DIR`.
@@ -97,6 +98,12 @@ pub struct Question {
 }
 
 impl Question {
+    /// The session of Codex that goes on with the answer.
+    #[must_use]
+    pub fn codex_thread(&self) -> Option<SessionId> {
+        self.continues_in.filter(|id| self.session_id.as_ref() != Some(id))
+    }
+
     /// Returns the largest size of this document in `pending/`, in bytes. A posted document grows when its answer is taken back,
     /// and when its round ends.
     #[must_use]
@@ -119,7 +126,7 @@ impl Question {
             checkpoint: None,
             timestamp: None,
             session_id: None,
-            codex_thread: None,
+            continues_in: None,
             cwd: None,
             config_dir: None,
             parent: None,

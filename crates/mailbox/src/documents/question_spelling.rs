@@ -67,7 +67,7 @@ struct Spelling<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session_id: Cow<'a, Option<SessionId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    codex_thread: Cow<'a, Option<SessionId>>,
+    continues_in: Cow<'a, Option<SessionId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cwd: Cow<'a, Option<PathBuf>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ macro_rules! same_fields {
 
 same_fields! {
     question {
-        schema_version question workflow_id question_id checkpoint timestamp session_id codex_thread cwd config_dir parent asked_in trace reads
+        schema_version question workflow_id question_id checkpoint timestamp session_id continues_in cwd config_dir parent asked_in trace reads
         answer taken_back closed late_answers
     }
     asked {
@@ -190,7 +190,7 @@ mod tests {
         ("remind_every", r#""4h""#),
         ("priority", "2"),
         ("session_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
-        ("codex_thread", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("continues_in", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
         ("cwd", r#""/d""#),
         ("config_dir", r#""/e""#),
         ("parent", r#""p""#),

@@ -54,7 +54,7 @@ pub fn shown(question: &Question) -> Question {
     Question {
         checkpoint: None,
         session_id: None,
-        codex_thread: None,
+        continues_in: None,
         config_dir: None,
         asked_in: None,
         trace: None,

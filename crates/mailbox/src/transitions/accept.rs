@@ -356,7 +356,7 @@ impl Decided<'_> {
         }
         timers::disarm(mailbox, &document.typed, &round);
         audit::record(mailbox, entry);
-        wake::asker(mailbox, &document.typed);
+        wake::by_answer(mailbox, &document.typed);
         // Reading the files may take long, and the answer needs the lock no longer.
         drop(lock);
         if answer.value.is_some()

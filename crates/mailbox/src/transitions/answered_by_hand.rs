@@ -111,7 +111,7 @@ pub fn adopt(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Adopted> {
     disk::replace(&path, &file)?;
     timers::disarm(mailbox, &document.typed, &round);
     audit::record(mailbox, entry);
-    wake::asker(mailbox, &document.typed);
+    wake::by_answer(mailbox, &document.typed);
     Ok(Adopted::Ready(Box::new(document), round))
 }
 

@@ -155,6 +155,6 @@ fn create_runs_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
 
 fn record(mailbox: &Mailbox, round: &RoundId, question: &Question, closing: Closing) {
     audit::record(mailbox, Entry::about_round(closing.state.word(), round).by(&closing.by).why(closing.why.unwrap_or_default()));
-    wake::asker(mailbox, question);
+    wake::by_end(mailbox, question);
     wake::starter(mailbox, &round.workflow);
 }

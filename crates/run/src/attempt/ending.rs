@@ -371,7 +371,7 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
     if disk::rename(&mailbox.round(Folder::Running, &round), &mailbox.round(Folder::Parked, &round))? == Placed::Done {
         audit::record(mailbox, Entry::about_round("parked", &round).by("supervisor").why(in_audit(run)));
         if let Ok(document) = read_question::document(&mailbox.round(Folder::Parked, &round)) {
-            wake::asker(mailbox, &document.typed);
+            wake::by_end(mailbox, &document.typed);
         }
         wake::starter(mailbox, &round.workflow);
     }

@@ -152,7 +152,7 @@ fn answered(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
 /// The session that asked takes the answer, or is not told of it.
 pub(super) fn of_session(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> HoldUp {
     let id = &question.workflow_id;
-    if let Some(why) = question.codex_thread.and_then(|_| no_news_for_codex(mailbox, config)) {
+    if let Some(why) = question.codex_thread().and_then(|_| no_news_for_codex(mailbox, config)) {
         return cause::not_told(id, why);
     }
     let next = delivery::resume_command(question).unwrap_or_else(|| format!("relaunch {id}"));

@@ -92,7 +92,7 @@ impl End {
 }
 
 /// The delivery of the workflow's last round, if no agent was launched for it. Then askbox knows of no run.
-fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
+pub fn handed_over(mailbox: &Mailbox, id: &WorkflowId) -> Option<Delivery> {
     let last = round::latest(mailbox, id)?;
     let run = record::latest(mailbox, &last.id).ok()??;
     Some(Delivery::of_claimed(&last.document.typed, &run)).filter(|delivery| *delivery != Delivery::Launch)

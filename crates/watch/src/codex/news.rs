@@ -114,7 +114,7 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
         Found::News(Line { workflow: workflow.clone(), question, words, takes })
     };
     if let Ok(document) = read_question::document(&mailbox.document(Folder::Answered, workflow))
-        && document.typed.codex_thread.as_ref() == Some(thread)
+        && document.typed.continues_in.as_ref() == Some(thread)
     {
         let question = &document.typed;
         // The watcher completes an answer that was made by hand, and refuses one that does not count.
@@ -132,7 +132,7 @@ fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &Workf
     }
     let Some(latest) = round::latest(mailbox, workflow) else { return Ok(Found::Nothing) };
     let line = |end: End| line(latest.id.question, end, None);
-    let is_own = latest.document.typed.codex_thread.as_ref() == Some(thread);
+    let is_own = latest.document.typed.continues_in.as_ref() == Some(thread);
     if !is_own && !wake::is_awaited_in(mailbox, workflow, thread) {
         return Ok(Found::Nothing);
     }

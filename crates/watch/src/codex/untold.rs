@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// # Errors
 /// If the daemon does not answer within a second, or not as expected.
 pub fn because(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Result<Option<&'static str>> {
-    let Some(session) = question.codex_thread else { return Ok(None) };
+    let Some(session) = question.codex_thread() else { return Ok(None) };
     if let Some(why) = story::no_news_for_codex(mailbox, config) {
         return Ok(Some(why));
     }

@@ -9,7 +9,7 @@ use crate::launch::supervisors;
 use crate::scope::Served;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Folder, disk, read_question};
+use askbox_mailbox::{Folder, Question, disk, read_question};
 use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
 use askbox_run::delivery::Delivery;
@@ -20,6 +20,8 @@ use askbox_run::{asking, log};
 const LOOK_FOR_PROGRAM_EVERY: Duration = Duration::from_secs(15);
 /// How often to look again at an answer that `ask-post --wait` is about to take.
 const RECHECK_INLINE_EVERY: Duration = Duration::from_secs(1);
+/// How often to look again at an answer that a live session is about to take.
+const RECHECK_SESSION_EVERY: Duration = Duration::from_secs(60);
 
 /// Why the program of this workflow's runner cannot be started. The gate knows it if there is only one runner.
 fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
@@ -71,7 +73,8 @@ impl Launches {
     fn leave_to_session(&mut self, served: &Served, dates: &mut Dates) -> bool {
         let Some(first) = self.queue.first() else { return false };
         let document = read_question::document(&served.mailbox.document(Folder::Answered, first));
-        if !document.is_ok_and(|document| Delivery::asked_for(&document.typed) == Delivery::Session) {
+        let is_left = |question: &Question| Delivery::of_unclaimed(&served.mailbox, question).is_ok_and(|taker| taker == Delivery::Session);
+        if !document.is_ok_and(|document| is_left(&document.typed)) {
             return false;
         }
         let Some(workflow) = self.queue.pop() else { return false };
@@ -120,7 +123,9 @@ impl Launches {
     fn not_claimed(&mut self, served: &Served, dates: &mut Dates, workflow: WorkflowId, refusal: Refusal) {
         let answered = served.mailbox.document(Folder::Answered, &workflow);
         match refusal {
-            Refusal::NothingAnswered | Refusal::NotTrusted(_) | Refusal::AwaitedBySession(_) => {}
+            Refusal::NothingAnswered | Refusal::NotTrusted(_) => {}
+            // It may end before it has taken the answer.
+            Refusal::AwaitedBySession(_) => dates.look_later(answered, RECHECK_SESSION_EVERY),
             // Its hook is gone, so nobody can take the answer.
             Refusal::OfDialog(_) => {
                 if let Err(e) = asking::orphans::end_answered(&served.mailbox, &workflow) {

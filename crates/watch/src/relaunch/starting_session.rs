@@ -17,7 +17,7 @@ pub(super) struct StartingSession<'a> {
 impl<'a> StartingSession<'a> {
     /// The session that starts the workflow with this command.
     pub(super) fn of_start(mailbox: &'a Mailbox, workflow: &WorkflowId) -> Self {
-        let session = this_session(mailbox);
+        let session = program::live_session(mailbox);
         if let Some(session) = &session {
             taken(mailbox, workflow, session);
         }
@@ -26,7 +26,7 @@ impl<'a> StartingSession<'a> {
 
     /// The session that looks for a result with this command, if the result would wake it.
     pub(super) fn of_look(mailbox: &'a Mailbox, workflow: &WorkflowId) -> Self {
-        let session = this_session(mailbox).filter(|session| taken(mailbox, workflow, session));
+        let session = program::live_session(mailbox).filter(|session| taken(mailbox, workflow, session));
         Self { mailbox, workflow: workflow.clone(), session }
     }
 
@@ -59,15 +59,6 @@ impl Drop for StartingSession<'_> {
             let _ = self.is_woken_by_the_end(session).inspect_err(program::complain);
         }
     }
-}
-
-/// The session whose shell runs this command, if it is a user's session and wants to be woken. A run of askbox is woken as a parent.
-fn this_session(mailbox: &Mailbox) -> Option<SessionId> {
-    if let Some(thread) = program::codex_thread(mailbox) {
-        return Some(thread);
-    }
-    let session = program::env("CLAUDE_CODE_SESSION_ID").filter(|_| program::env("ASKBOX_RUN").is_none())?;
-    session.parse().ok().filter(|session| wake::is_wanted(mailbox, session))
 }
 
 /// Lets the result not wake the session while this command waits for it. Returns true if it would have.

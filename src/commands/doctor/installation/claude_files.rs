@@ -65,7 +65,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 pub(in crate::commands::doctor) fn of_question(checkup: &mut Checkup, question: &Question, asked: Duration) {
     let Some(folder) = question.cwd.as_deref() else { return };
     stop_hooks(checkup, folder, question.config_dir.as_deref());
-    if question.session_id.is_none() || question.codex_thread.is_some() {
+    if question.session_id.is_none() || question.codex_thread().is_some() {
         return;
     }
     let files = files_for(folder, question.config_dir.as_deref());

@@ -166,9 +166,9 @@ pub(in crate::commands::doctor) fn check_answered(checkup: &mut Checkup, teller:
             if because.is_none() && since < PATIENCE {
                 return;
             }
-            let session = question.codex_thread.or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
+            let session = question.codex_thread().or(question.session_id).map_or_else(String::new, |id| format!(" {id}"));
             let because = because.map(|why| format!(", because {why}")).unwrap_or_default();
-            let resume = question.codex_thread.and_then(|_| delivery::resume_command(&question));
+            let resume = question.codex_thread().and_then(|_| delivery::resume_command(&question));
             let resume = resume.map(|command| format!(" ({command})")).unwrap_or_default();
             mend = by_hand;
             format!("but the session{session} that asked has not taken the answer{because}: resume it{resume}, or start an agent with it")
