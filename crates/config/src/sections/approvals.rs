@@ -14,8 +14,8 @@ section! {
         /// allowed, the run goes on with exactly this call. Rules in Claude Code's spelling: `Tool` (all its calls), `Bash(git push:*)`
         /// (commands that begin with these words), `Bash(make deploy)` (exactly this command), `mcp__server__tool`, `mcp__server`. No
         /// other form is understood. A rule for Bash also matches a command that is part of a longer one (`cd x && git push`), and a
-        /// command that may be the one it names. Do not allow the same calls in `allowed_tools` or in Claude Code's own settings.
-        /// Example: `["Bash(git push:*)", "Write"]`.
+        /// command that may be the one it names, also within an option's value (`tar --to-command='git push'`). Do not allow the same
+        /// calls in `allowed_tools` or in Claude Code's own settings. Example: `["Bash(git push:*)", "Write"]`.
         ask: Vec<ToolRule> = Vec::new(),
         /// Calls that are refused, in the same spelling. They are refused even if `ask` names them as well. Example: `["Bash(rm:*)"]`.
         refuse: Vec<ToolRule> = Vec::new(),

@@ -3,15 +3,10 @@
 /// Words that a command can follow. The last three belong to zsh.
 const RESERVED: [&str; 14] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc", "noglob", "nocorrect", "-"];
 
-/// Programs and builtins that run the command in their arguments.
-const RUNNERS: [&str; 72] = [
+/// Programs and builtins that run the command in their arguments. So does every shell.
+const RUNNERS: [&str; 58] = [
     ".",
-    "ash",
-    "at",
-    "bash",
-    "batch",
     "builtin",
-    "busybox",
     "bwrap",
     "caffeinate",
     "choom",
@@ -19,7 +14,6 @@ const RUNNERS: [&str; 72] = [
     "chrt",
     "command",
     "cpulimit",
-    "dash",
     "dbus-run-session",
     "doas",
     "entr",
@@ -30,23 +24,18 @@ const RUNNERS: [&str; 72] = [
     "faketime",
     "find",
     "firejail",
-    "fish",
     "flock",
     "gdb",
     "ionice",
-    "ksh",
     "ltrace",
-    "mksh",
     "nice",
     "nohup",
     "nsenter",
     "numactl",
-    "parallel",
     "perf",
     "pkexec",
     "prlimit",
     "proot",
-    "pwsh",
     "repeat",
     "rlwrap",
     "runuser",
@@ -54,8 +43,6 @@ const RUNNERS: [&str; 72] = [
     "script",
     "setpriv",
     "setsid",
-    "sh",
-    "source",
     "ssh",
     "start-stop-daemon",
     "stdbuf",
@@ -76,7 +63,6 @@ const RUNNERS: [&str; 72] = [
     "watchexec",
     "xargs",
     "xvfb-run",
-    "zsh",
 ];
 
 /// Programs that run the lines of their standard input if no argument names a script.
@@ -84,7 +70,7 @@ const READ_COMMANDS: [&str; 16] =
     ["ash", "at", "bash", "batch", "busybox", "dash", "fish", "ksh", "mksh", "parallel", "pwsh", "rbash", "sh", "source", "yash", "zsh"];
 
 /// Programs whose arguments hold code in a language of their own, which may run any command, and `chmod`, which makes a file a program.
-const INTERPRETERS: [&str; 34] = [
+const INTERPRETERS: [&str; 33] = [
     ".",
     "awk",
     "bun",
@@ -111,7 +97,6 @@ const INTERPRETERS: [&str; 34] = [
     "python",
     "ruby",
     "sed",
-    "source",
     "sqlite",
     "tclsh",
     "vi",
@@ -125,7 +110,7 @@ const INTERPRETERS: [&str; 34] = [
 const APPEND_WORDS: [&str; 2] = ["parallel", "xargs"];
 
 /// Programs and builtins that only print, compare or move what their arguments name. All others may run their arguments.
-const HARMLESS: [&str; 66] = [
+const HARMLESS: [&str; 65] = [
     ":",
     "[",
     "[[",
@@ -164,7 +149,6 @@ const HARMLESS: [&str; 66] = [
     "ln",
     "local",
     "ls",
-    "man",
     "mkdir",
     "mv",
     "printf",
@@ -202,7 +186,7 @@ pub(super) fn is_reserved(word: &str) -> bool {
 }
 
 pub(super) fn runs_arguments(word: &str) -> bool {
-    RUNNERS.contains(&name(word))
+    RUNNERS.contains(&name(word)) || reads_commands(word)
 }
 
 pub(super) fn reads_commands(word: &str) -> bool {
@@ -228,8 +212,15 @@ pub(super) fn copies(word: &str) -> bool {
     matches!(name(word), "cp" | "install" | "ln" | "mv")
 }
 
-pub(super) fn is_harmless(word: &str) -> bool {
-    HARMLESS.contains(&name(word))
+/// True if the command's program does not run what its arguments say. `git` does so with some of its subcommands.
+pub(super) fn is_harmless(command: &[String]) -> bool {
+    let is_harmless = command.first().is_none_or(|program| HARMLESS.contains(&name(program)));
+    is_harmless && !(command.first().is_some_and(|program| name(program) == "git") && command.iter().any(|word| runs_within_git(word)))
+}
+
+fn runs_within_git(word: &str) -> bool {
+    matches!(word, "archive" | "bisect" | "clone" | "config" | "difftool" | "fetch" | "filter-branch")
+        || matches!(word, "ls-remote" | "mergetool" | "pull" | "rebase" | "submodule")
 }
 
 pub(super) fn takes_value(option: &str) -> bool {

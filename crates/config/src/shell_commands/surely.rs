@@ -42,7 +42,7 @@ fn plain_commands(line: &str) -> Option<Vec<String>> {
         }
         commands.last_mut()?.push(c);
     }
-    let commands = commands.iter().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty());
+    let commands = commands.iter().map(|command| command.trim_matches([' ', '\t']).to_owned()).filter(|command| !command.is_empty());
     quote.is_none().then(|| commands.collect())
 }
 
@@ -56,7 +56,15 @@ mod tests {
         for command in ["ask-post 'Merge?' -w w", "checkpoint save w; ask-post x"] {
             assert!(bash("Bash(ask-post:*)", command) || command.contains("checkpoint"), "{command}");
         }
-        for command in ["ask-post x; rm -rf /", "ask-post $(rm x)", "ask-post x > /etc/passwd", "ask-posts", "rm x # ask-post"] {
+        for command in [
+            "ask-post x; rm -rf /",
+            "ask-post $(rm x)",
+            "ask-post x > /etc/passwd",
+            "ask-posts",
+            "rm x # ask-post",
+            "\u{a0}ask-post x",
+            "ask-post\u{a0}x",
+        ] {
             assert!(!bash("Bash(ask-post:*)", command), "{command}");
         }
         assert!(bash("Bash", "rm x") && !bash("Read", "x") && !bash("Bash(", "x") && !bash("Bash()", ""));

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::{could_be, could_begin_with};
+use super::super::{could_be, could_begin_with, surely};
+use super::options;
 
 /// The shells that are tried. Only bash must be there.
 const SHELLS: [&str; 5] = ["bash", "dash", "zsh", "ksh", "busybox"];
@@ -425,29 +426,155 @@ const PLAIN: &[&str] = &[
     "relaunch status w",
     "wc -l < list",
     "sort list | uniq | tee out",
+    // Texts of programs that do not run them.
+    "git commit -am 'Say when to git push'",
+    "git commit -m 'Explain it' -m 'Then git push; it works'",
+    "git commit -m \"$(cat <<'EOF'\nTell about pushes\n\nNever git push from a hook.\n- run git push later\nEOF\n)\"",
+    "git commit -F - <<'EOF'\nTell about pushes\n\nNever git push from a hook.\nEOF",
+    "cat > notes.md <<'EOF'\n# Release\nThen do a git push to main.\nEOF",
+    "cat <<X >> notes\nPlease git push\nX\nwc -l notes",
+    "git log --grep 'git push' --oneline",
+    "git log -S 'git push' -- docs",
+    "git grep -n 'git push' -- docs",
+    "git tag -a v1 -m 'After git push'",
+    "git stash push -m 'before git push'",
+    "git merge --no-ff topic -m 'Merge git push docs'",
+    "git show HEAD:docs/git-push.md | head",
+    "git branch -D git-push",
+    "git remote -v; git status -sb",
+    "git diff --stat origin/main...HEAD",
+    "git log --format=push",
+    "git commit --message='push less often'",
+    "git commit -m 'Look at git push; it is slow'",
+    "git commit -m 'Say what to do at git push' -m 'No source is read.'",
+    "make ENV=push git",
+    "sed -i 's/git$/hg/; s/push,/pull,/' notes",
+    "rsync -a --exclude='*.git' --exclude='.git*' . push",
+    "git commit -m 'Push' && cargo test 2>&1 | tail -3",
+    "git commit -m 'Never git push' && cargo test 2>&1 | tail -3",
+    "git config --get push.default",
+    "git -c push.default=current status",
+    "git -c core.pager=cat log -p",
+    "git rebase -i --autosquash HEAD~3",
+    "git submodule update --init",
+    "GIT_EDITOR=true git rebase --continue",
+    "GIT_PAGER=cat git diff",
+    "gh pr view 5 --json title | jq -r .title",
+    "gh pr comment 5 --body \"$(cat <<'EOF'\nDid you git push?\nEOF\n)\"",
+    "gh issue create --title 'git push hangs' --body 'see git push'",
+    "grep -rn \"git push\" docs | head -20",
+    "grep -c 'git push' README.md",
+    "grep -e 'git push' -r .github",
+    "rg -n 'git push' --glob '*.md'",
+    "rg 'git push|git pull' src",
+    "ls -la # not git push",
+    "true # git push",
+    "cargo build # then git push",
+    "echo 'now git push' | tee -a notes",
+    "echo 'now git push' > notes",
+    "printf 'git %s\\n' pull > notes",
+    "diff <(grep 'git push' a) <(grep 'git push' b)",
+    "n=$(ls | wc -l); echo $n",
+    "x=$(cat <<'EOF'\nDid you git push?\nEOF\n)",
+    "msg='all done'; echo \"$msg\"",
+    "cargo build --target-dir=\"$DIR\"",
+    "cargo test --features=\"$FEATURES\" -- --nocapture",
+    "cargo test -p x -- pushes_to_git",
+    "RUST_LOG=debug cargo run -- git",
+    "CARGO_BUILD_JOBS=1 cargo test -q 2>&1 | tail -3",
+    "PATH=$PATH:/x cargo build",
+    "GIT_DIR=x make check",
+    "make CC=gcc CFLAGS='-O2 -g'",
+    "make git push-docs",
+    "npm run lint -- --fix && npm test",
+    "npx prettier --write 'src/**/*.ts'",
+    "pip install -e '.[dev]'",
+    "python3 - <<'EOF'\nimport json\nprint('push')\nEOF",
+    "python3 -c 'print(\"digit\", \"pushed\")'",
+    "node -e 'console.log([\"git\", \"pull\"])'",
+    "perl -pi -e 's/git pull/git fetch/' README.md",
+    "sed -i 's/push/pull/; s/git/hg/' README.md",
+    "awk -F= '/git/ {print $2}' x | sort",
+    "awk '/push/ {n++} END {print n}' git.log",
+    "find . -name '*.rs' | xargs -I{} cp {} dst",
+    "find . -name '*.rs' | xargs -I X cp X dst",
+    "find . -name '*.rs' -exec grep -l push {} +",
+    "find . -name '*.orig' -exec rm {} ';'",
+    "git ls-files -z | xargs -0 git add",
+    "git diff --name-only | xargs -I{} git add {}",
+    "git ls-files -z '*.rs' | xargs -0 wc -l",
+    "ls | xargs -n1 -P4 -i basename {}",
+    "docker run --rm -v \"$PWD:/x\" -w /x image make",
+    "docker compose up -d && docker compose logs --tail=50",
+    "docker exec box sh -c 'ls /'",
+    "ssh host 'uptime'",
+    "ssh -o StrictHostKeyChecking=no host uptime",
+    "rsync -a --exclude='.git' src/ dst/",
+    "tar czf x.tar.gz --exclude=.git push/",
+    "tar xzf x.tar.gz --strip-components=1",
+    "split --lines=100 list part-",
+    "curl -fsSL -H 'Accept: text/plain' https://example.org -o x",
+    "curl -d '{\"event\": \"push\"}' https://example.org",
+    "timeout 60 bash -c 'cargo test -q'",
+    "trap 'rm -f x' EXIT; cp a x",
+    "mapfile -t lines < list; echo ${#lines[@]}",
+    "watch -n 5 'ls -la'",
+    "sleep 5; ps aux | grep cargo | grep -v grep",
+    "kill -9 $(pgrep -f server)",
+    "export EDITOR=vim PAGER=less",
+    "export X='a b c'; env | grep X",
+    "sqlite3 x.db 'select * from push'",
+    "psql -c 'select git from push'",
+    "vim -es -c '%s/a/b/' -c wq file",
+    "nohup ./server --port=8080 > log 2>&1 &",
+    "test \"$(git rev-parse HEAD)\" = \"$(cat head)\"",
+    "if git diff --quiet; then echo clean; else git status; fi",
+    "for b in $(git branch --format='%(refname:short)'); do echo $b; done",
+    // A word with white space that a shell does not know.
+    "git\u{a0}push",
+    "git\u{3000}push",
+    "git\u{2003}push origin",
+    "sh -c 'git\u{a0}push'",
+    "env -S 'git\u{a0}push'",
+    "split --filter='git\u{a0}push' x",
 ];
 
-/// A folder with a `git` that writes its arguments to a file, for one line.
-fn runs_git_push(shell: &str, line: &str) -> bool {
+/// The program that runs as `git` for a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Git {
+    /// It writes down its arguments and does nothing.
+    WritesDown,
+    /// The real one, which tells the commands that it runs.
+    Tells,
+}
+
+/// Runs a line in an empty folder. True if `git push` ran.
+fn runs_git_push(git: Git, shell: &str, line: &str) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let (bin, work, log) = (folder.path().join("bin"), folder.path().join("work"), folder.path().join("log"));
     [&bin, &work].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
-    std::fs::write(bin.join("git"), "#!/bin/sh\necho \" $* \" >>\"$GIT_LOG\"\n").unwrap();
-    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(shell);
     command.args((shell == "busybox").then_some("sh")).args(["-c", line]);
-    command.env_clear().env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())).env("HOME", &work).env("GIT_LOG", &log);
+    command.env_clear().env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())).env("HOME", &work);
+    if git == Git::WritesDown {
+        std::fs::write(bin.join("git"), "#!/bin/sh\necho \" $* \" >>\"$GIT_LOG\"\n").unwrap();
+        std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        command.env("GIT_LOG", &log);
+    } else {
+        command.env("GIT_TRACE", &log).env("GIT_CONFIG_NOSYSTEM", "1");
+    }
     command.current_dir(&work).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().unwrap();
-    std::fs::read_to_string(&log).is_ok_and(|said| said.contains(" push "))
+    let ran: &[&str] = if git == Git::WritesDown { &[" push "] } else { &["in: git push", "exec: git push", "'git push", "git -C . push"] };
+    std::fs::read_to_string(&log).is_ok_and(|said| said.lines().any(|line| ran.iter().any(|ran| line.contains(ran))))
 }
 
 fn is_there(shell: &str) -> bool {
     ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(shell).exists())
 }
 
-#[test]
-fn every_line_that_a_shell_runs_as_git_push_is_named() {
+/// Runs each line until a shell ran `git push`. Returns the number of such lines, and those that the rule does not name.
+fn run_all(git: Git, lines: &[&str]) -> (usize, Vec<String>) {
     let shells: Vec<&str> = SHELLS.into_iter().filter(|shell| is_there(shell)).collect();
     assert!(shells.contains(&"bash"));
     let (next, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -455,8 +582,8 @@ fn every_line_that_a_shell_runs_as_git_push_is_named() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(line) = SPELLINGS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(shell) = shells.iter().find(|shell| runs_git_push(shell, line)) else {
+                while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Some(shell) = shells.iter().find(|shell| runs_git_push(git, shell, line)) else {
                         eprintln!("no shell here runs {line:?}");
                         continue;
                     };
@@ -468,16 +595,173 @@ fn every_line_that_a_shell_runs_as_git_push_is_named() {
             });
         }
     });
-    let (missed, ran) = (missed.into_inner().unwrap(), ran.into_inner());
+    (ran.into_inner(), missed.into_inner().unwrap())
+}
+
+#[test]
+fn every_line_that_a_shell_runs_as_git_push_is_named() {
+    let (ran, missed) = run_all(Git::WritesDown, SPELLINGS);
     assert!(missed.is_empty(), "{} of {ran} lines that ran are not named:\n{}", missed.len(), missed.join("\n"));
     assert!(ran >= 200, "only {ran} of {} lines ran", SPELLINGS.len());
 }
 
-/// A shell that is not here runs some of the lines, so the rule names all of them.
+/// The programs that run some of these lines may not be here.
+#[test]
+fn a_command_in_an_option_or_a_text_is_named() {
+    let (ran, missed) = run_all(Git::WritesDown, options::WITHIN);
+    assert!(missed.is_empty(), "{} of {ran} lines that ran are not named:\n{}", missed.len(), missed.join("\n"));
+    assert!(ran >= 150, "only {ran} of {} lines ran", options::WITHIN.len());
+}
+
+#[test]
+fn a_command_that_git_itself_runs_is_named() {
+    let (ran, missed) = run_all(Git::Tells, options::BY_GIT);
+    assert!(missed.is_empty(), "{} of {ran} lines that ran are not named:\n{}", missed.len(), missed.join("\n"));
+    assert!(ran >= 30 || !is_there("git"), "only {ran} of {} lines ran", options::BY_GIT.len());
+}
+
+/// Any two of these may stand side by side.
+const PIECES: [&str; 41] = [
+    "git",
+    "push",
+    " ",
+    " ",
+    "'",
+    "\"",
+    "\\",
+    "$(",
+    "`",
+    ")",
+    "(",
+    "<<",
+    "<<<",
+    "X",
+    "\n",
+    "=",
+    "-c",
+    "-o",
+    "-I",
+    "{}",
+    "{",
+    "}",
+    "$",
+    "!",
+    "#",
+    "|",
+    "&",
+    ";",
+    ">",
+    "<(",
+    "case ",
+    " esac",
+    "[[",
+    "]",
+    "xargs ",
+    "sh ",
+    "find -exec ",
+    "\u{a0}",
+    "é",
+    "split --filter=",
+    "\r",
+];
+
+/// The numbers that follow a seed.
+fn numbers(seed: u64) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(seed), |n| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)))
+        .map(|n| usize::try_from(n >> 40).unwrap())
+}
+
+#[test]
+fn any_line_is_read_and_what_is_surely_named_is_named() {
+    for seed in 0..3_000 {
+        let mut numbers = numbers(seed).skip(1);
+        let length = numbers.next().unwrap() % 24;
+        let line: String = numbers.take(length).map(|n| PIECES[n % PIECES.len()]).collect();
+        let (begins, is) = (could_begin_with(&line, "git push"), could_be(&line, "git push"));
+        assert!(begins || !surely::is_named_by(&line, "git push:*"), "{line:?}");
+        assert!(is || !surely::is_named_by(&line, "git push"), "{line:?}");
+        could_begin_with(&line, "push");
+        // Whatever a plain line is wrapped into, the command is named.
+        let around = format!("{}\nsplit --filter='git push'", line.replace(['\'', '"', '\\', '`', '#', '(', '{', '<', '$'], ""));
+        assert!(could_begin_with(&around, "git push"), "{around:?}");
+    }
+}
+
+/// A command within commands that run it. `_` is the place of the command as one quoted word, `@` of the command itself.
+const WRAPPERS: [&str; 16] = [
+    "split --filter=_ x",
+    "tar xf x --to-command=_",
+    "tar cf x --checkpoint-action=exec=_ y",
+    "sh -c _",
+    "env -S _",
+    "env -S_ x",
+    "ssh -oProxyCommand=_ host",
+    "PAGER=_ git log",
+    "trap _ EXIT",
+    "unknown --flag _",
+    "echo \"$(@)\"",
+    "x=$(@)",
+    "if true; then @; fi",
+    "cd x && @",
+    "timeout 5 @",
+    "(@) >out",
+];
+
+#[test]
+fn a_command_in_several_texts_within_one_another_is_named() {
+    for seed in 0..1_500 {
+        let mut numbers = numbers(seed).skip(1);
+        for (command, words, depth) in [("git push", "git push", 5), ("git -C . push x", "git push", 5), ("rm x", "rm", 3)] {
+            let mut line = command.to_owned();
+            for _ in 0..=numbers.next().unwrap() % depth {
+                let quoted = match numbers.next().unwrap() % 3 {
+                    0 => format!("'{}'", line.replace('\'', "'\\''")),
+                    1 => format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$")),
+                    _ => line.chars().map(|c| if c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") }).collect(),
+                };
+                let wrapper = WRAPPERS[numbers.next().unwrap() % WRAPPERS.len()];
+                line = wrapper.replace('@', &line).replace('_', &quoted);
+                assert!(could_begin_with(&line, words), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_line_of_nested_texts_is_read_in_time() {
+    let begin = std::time::Instant::now();
+    for piece in [
+        "=",
+        "$(",
+        "`",
+        "\\`",
+        "'",
+        "\"",
+        "\"$(",
+        "a=b ",
+        "-x 'a b' ",
+        "<<X\n",
+        "!",
+        "x=\"a=",
+        "xargs -I x ",
+        "(",
+        "case x in ",
+        "{}",
+        "-c",
+    ] {
+        let line = piece.repeat(20_000 / piece.len());
+        could_begin_with(&line, "cargo publish");
+        could_be(&line, "reboot");
+    }
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}
+
+/// A shell or a program that is not here runs some of the lines, so the rule names all of them.
 #[test]
 fn every_spelling_is_named_whatever_shell_is_here() {
-    let missed: Vec<_> = SPELLINGS.iter().filter(|line| !could_begin_with(line, "git push")).collect();
-    assert!(missed.is_empty(), "{missed:#?}");
+    let all = [SPELLINGS, options::WITHIN, options::BY_GIT].concat();
+    let missed: Vec<_> = all.iter().filter(|line| !could_begin_with(line, "git push")).collect();
+    assert!(missed.is_empty(), "{} of {}: {missed:#?}", missed.len(), all.len());
 }
 
 #[test]
@@ -491,7 +775,41 @@ fn a_rule_of_one_word_names_no_argument_of_another_program() {
     for line in ["npm rm x", "docker rm x", "sed -i s/rm/x/ file", "cargo rm dep", "python3 tool.py rm", "git rm x", "docker run --rm x"] {
         assert!(!could_begin_with(line, "rm") && !could_be(line, "rm"), "{line}");
     }
+    for line in
+        ["tar xf t --to-command='rm x'", "tar xf t --to-command=rm", "ssh -oProxyCommand='rm x' h", "PAGER=rm git log", "vim -c '!rm x'"]
+    {
+        assert!(could_begin_with(line, "rm"), "{line}");
+    }
+    for line in [">out\u{a0}x rm y", "A=1\u{3000}2 rm y", "<<<x rm y", "split --filter='cd x && rm y'", "git rebase -x 'rm y'", "xargs rm"]
+    {
+        assert!(could_begin_with(line, "rm"), "{line}");
+    }
+    for line in [
+        "ls --color=rm",
+        "x=rm",
+        "find . -name rm",
+        "find . -exec touch {} +",
+        "git log --grep=rm",
+        "git commit -m 'rm x'",
+        "apt-get -y rm",
+    ] {
+        assert!(!could_begin_with(line, "rm") && !could_be(line, "rm"), "{line}");
+    }
     for line in ["sudo rm x", "hyperfine 'rm x'", "echo 'rm x' | sh", "echo 'rm x' >y; sh y", "perl -e 'system(\"rm x\")'", "\\rm x"] {
         assert!(could_begin_with(line, "rm"), "{line}");
+    }
+}
+
+#[test]
+fn a_rule_with_a_path_or_a_sign_names_texts_too() {
+    for (line, words) in [
+        ("split --filter='./deploy now' x", "./deploy now"),
+        ("python3 -c 'os.system(\"npm run build:prod\")'", "npm run build:prod"),
+        ("hyperfine 'nice cargo +nightly publish'", "cargo +nightly publish"),
+        ("cargo --config 'alias.p=\"publish\"' p", "cargo publish"),
+        ("git -c alias.p=push p origin v1.0", "git push origin v1.0"),
+        ("python3 x <<<'npm run build:prod'", "npm run build:prod"),
+    ] {
+        assert!(could_begin_with(line, words) && !could_begin_with(line, "git pull"), "{line}");
     }
 }
