@@ -67,6 +67,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `client` | the methods above: one transition or one look each |
+//! | `programs` | the programs whose dialogs are questions, and how they differ |
 //! | `transitions` | the transitions: post, intake, answer, expire, withdraw, close, settle |
 //! | `trust` | decides which answers the operator trusts, and signs answers |
 //! | `checkpoints` | the state of a workflow, for a fresh process that resumes it |
@@ -125,6 +126,7 @@ pub mod pause;
 #[doc(hidden)]
 pub mod platform;
 #[doc(hidden)]
+pub mod programs;
 pub mod quarantine;
 #[doc(hidden)]
 pub mod read_question;

@@ -12,9 +12,9 @@ use askbox_config::Config;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::programs::Facts;
 use askbox_run::asking::beside::{self, Desk, Dialogs, LOOK_EVERY, Sent};
 use askbox_run::asking::end::End;
-use askbox_run::asking::facts::Facts;
 use askbox_run::asking::reply::Reply;
 use askbox_run::asking::request::Request;
 

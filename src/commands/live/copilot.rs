@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::live::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId, problem};
 use askbox_mailbox::error::Result;
-use askbox_run::asking::facts::COPILOT;
+use askbox_mailbox::programs::COPILOT;
 use askbox_run::asking::request::{Request, Subject};
 
 /// The kinds of permissions that were seen with Copilot 1.0.102.

@@ -7,7 +7,7 @@ use crate::commands::live::request::{self, RUNNING, not_told, with_fields_beside
 use crate::commands::live::wire::{Asked, Part, RequestId, problem};
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::error::{Error, Result};
-use askbox_run::asking::facts::OPENCODE;
+use askbox_mailbox::programs::OPENCODE;
 use askbox_run::asking::request::{Request, Subject};
 
 #[derive(Deserialize)]

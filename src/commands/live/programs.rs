@@ -5,7 +5,7 @@ use crate::commands::live::{copilot, opencode, qwen};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::error::Result;
-use askbox_run::asking::facts::{self, Facts};
+use askbox_mailbox::programs::{self, Facts};
 use askbox_run::asking::request::Request;
 
 /// A program whose dialogs are held.
@@ -30,9 +30,9 @@ impl Program {
     /// What is known of it.
     pub(super) fn facts(self) -> &'static Facts {
         match self {
-            Self::Opencode => &facts::OPENCODE,
-            Self::Copilot => &facts::COPILOT,
-            Self::Qwen => &facts::QWEN,
+            Self::Opencode => &programs::OPENCODE,
+            Self::Copilot => &programs::COPILOT,
+            Self::Qwen => &programs::QWEN,
         }
     }
 

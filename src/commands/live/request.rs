@@ -9,13 +9,16 @@ use crate::commands::live::wire::{RequestId, Session};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::SessionId;
+use askbox_mailbox::programs::Facts;
 use askbox_mailbox::text;
-use askbox_run::asking::facts::Facts;
 use askbox_run::asking::place::{self, LONGEST_NAME};
 use askbox_run::asking::request::{Input, More, Request, Subject};
 
 /// The most characters that an error tells of a form that is not known.
 const LONGEST_TOLD: usize = 100;
+
+/// How opencode begins the title of a session that has none.
+const UNTITLED: &str = "New session";
 
 /// The state of a call whose input is there.
 pub(super) const RUNNING: &str = "running";
@@ -44,7 +47,7 @@ pub(super) fn of(
         cwd,
         call: id.as_str().to_owned(),
         subagent: (session.id != root.id).then(|| subagent(session)),
-        more: More::default(),
+        more: More { title: root.title.clone().filter(|title| !title.starts_with(UNTITLED)), ..More::default() },
     })
 }
 
@@ -93,7 +96,7 @@ pub(super) mod tests {
     use crate::commands::live::wire::Asked;
     use askbox_mailbox::QuestionDocument;
     use askbox_mailbox::documents::checks::check_question::check;
-    use askbox_run::asking::facts::OPENCODE;
+    use askbox_mailbox::programs::OPENCODE;
 
     /// A dialog with these properties, as the plugin tells it.
     pub(in crate::commands::live) fn asked(event: &str, request: Value, part: Value) -> Asked {
@@ -127,6 +130,15 @@ pub(super) mod tests {
         assert!(of_subagent.question.contains("A subagent makes this call: general ses_2"), "{}", of_subagent.question);
         assert_eq!(of_subagent.asked.live.as_ref().unwrap().session, asked.asked.live.unwrap().session);
         assert_eq!(of_subagent.asked.live.unwrap().agent.as_deref(), Some("general"));
+    }
+
+    #[test]
+    fn a_question_names_the_title_of_its_session() {
+        let mut titled =
+            asked("question.asked", json!({"id": "que_1", "questions": [{"question": "Merge?", "header": "How"}]}), Value::Null);
+        titled.root.title = Some("Fix the \u{1b}login".into());
+        let question = opencode::read(titled).unwrap().1.question(&OPENCODE, askbox_mailbox::time::now()).unwrap().typed;
+        assert_eq!(question.asked.live.unwrap().words(), "opencode session \"Fix the login\" in \"My Shop\"");
     }
 
     #[test]

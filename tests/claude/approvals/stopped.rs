@@ -56,6 +56,32 @@ fn an_unanswered_call_ends_the_run_and_is_made_once_later() {
 }
 
 #[test]
+fn the_plan_of_a_run_is_shown_to_a_person_and_carried_out() {
+    let world =
+        world_with("[limits]\nhold = '30m'\n[runner.claude]\npermission_mode = 'plan'\nallowed_tools = ['Bash(note:*)', 'Bash(hold:*)']\n");
+    world.add_hold("hold");
+    begin(&world, &json!([bash("hold"), {"tool": "ExitPlanMode", "input": {}}, bash("note one"), {"text": "done"}]));
+    world.wait_for_hold("hold");
+    // Claude Code reads the plan from the file that it has named to the model.
+    let told_to_model = world.api.turns().pop().expect("a turn").body.to_string();
+    let at = told_to_model.find("/plans/").expect("the plan's file is named");
+    let is_end = |c: char| c.is_whitespace() || "\"\\`'()".contains(c);
+    let begins = told_to_model[..at].rfind(is_end).expect("its begin") + 1;
+    let ends = at + told_to_model[at..].find(is_end).expect("its end");
+    let file = std::path::Path::new(told_to_model[begins..ends].trim_end_matches('.'));
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("it can be made");
+    std::fs::write(file, "# Plan\n\nNote one.\n").expect("it can be written");
+    world.release("hold");
+    let asked = wait_until_it_holds(&world);
+    assert!(asked["question"].as_str().is_some_and(|text| text.contains("# Plan") && text.contains("Note one.")), "{asked}");
+    world.answer("w", "once");
+    world.wait_status("w", "the end", |s| s["state"] == "delivered" && s["result"] == "done");
+    assert_eq!(made(&world), ["one"]);
+    let told = world.api.turns().iter().flat_map(|turn| turn.tool_results()).collect::<String>();
+    assert!(told.contains("User has approved your plan"), "{told}");
+}
+
+#[test]
 fn a_call_declined_while_the_run_waits_is_refused_in_words() {
     let world = run_that_holds("30m", &json!([bash("note one"), {"text": "left it"}]));
     wait_until_it_holds(&world);

@@ -47,6 +47,19 @@ fn a_call_that_is_edited_in_the_mailbox_is_made_as_edited() {
 }
 
 #[test]
+fn a_remark_beside_an_allowance_reaches_the_model() {
+    let world = world();
+    let session = Attended::begin(&world);
+    session.goes(&[touch("one")]);
+    let id = session.asks();
+    world.ok("ask-answer", &[&id, "once", "--note", "this once", "--round", &world.seen(&id)]);
+    session.told();
+    closed(&world, &id, "delivered");
+    let read = world.api.turns().pop().expect("a turn").model_text();
+    assert!(read.contains("Your user allowed this call of Bash, and says: this once"), "{read}");
+}
+
+#[test]
 fn a_suggestion_of_the_dialog_counts_for_the_session() {
     let world = world();
     let session = Attended::begin(&world);

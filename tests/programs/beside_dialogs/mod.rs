@@ -252,7 +252,10 @@ fn a_plan_is_approved_into_a_mode_or_as_it_was_edited() {
 #[test]
 fn words_beside_an_allowance_that_would_be_lost_are_refused() {
     let world = world();
-    let (_hook, id) = asking(&world);
+    let page = json!({"url": "https://example.com", "prompt": "Read it."});
+    calls(&world, "WebFetch", &page);
+    let _hook = hook(&world, "WebFetch", &page);
+    let id = question(&world);
     let refused = world.run("ask-answer", &[&id, "once", "--round", &world.seen(&id), "--note", "carefully"]);
     assert!(refused.code() == 5 && refused.words().contains("answer.note"), "{}", refused.words());
 }

@@ -85,6 +85,12 @@ pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
     all(config_dir).iter().any(|session| session.session_id == session_id)
 }
 
+/// The session of this process.
+#[must_use]
+pub fn of_process(config_dir: &Path, pid: i32) -> Option<Session> {
+    read(&config_dir.join("sessions").join(format!("{pid}.json")))
+}
+
 fn read(path: &Path) -> Option<Session> {
     let pid: i32 = path.file_name()?.to_str()?.strip_suffix(".json")?.parse().ok()?;
     let file = disk::open_of_another_program(path).ok()?;

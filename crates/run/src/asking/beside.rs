@@ -14,7 +14,6 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use crate::asking::end::End;
-use crate::asking::facts::Facts;
 use crate::asking::posted::{Look, Posted};
 use crate::asking::reply::Reply;
 use crate::asking::request::Request;
@@ -24,6 +23,7 @@ use askbox_mailbox::Mailbox;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::programs::Facts;
 use askbox_mailbox::time::{self, Time};
 
 /// How often the mailbox is looked at while a dialog is open.

@@ -19,9 +19,10 @@
 //!  OVER      closed/W.Q.json, delivered
 //! ```
 //!
+//! How the programs differ stands in [`askbox_mailbox::programs`].
+//!
 //! | file | idea |
 //! |---|---|
-//! | `facts` | the programs, and how they differ |
 //! | `request` | a request of a program, as the question that a person is shown |
 //! | `questions` | AskUserQuestion's form as a question, and its answers |
 //! | `reply` | a person's answer, as the reply that a program is sent |
@@ -35,7 +36,6 @@
 
 pub mod beside;
 pub mod end;
-pub mod facts;
 pub mod next_prompt;
 pub mod orphans;
 pub mod place;
@@ -47,3 +47,5 @@ pub mod request;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod thirteenth;

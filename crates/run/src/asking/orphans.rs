@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::asking::end::End;
-use crate::asking::facts::{CLAUDE, Facts};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question};

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::approval::ask;
 use crate::asking::end::{ASKS_AGAIN, End};
-use crate::asking::facts::Facts;
 use crate::asking::orphans;
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::programs::Facts;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;

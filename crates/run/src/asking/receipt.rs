@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use crate::approval;
 use crate::asking::end::{self, End};
-use crate::asking::facts::{CLAUDE, Facts};
 use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, inline};
 use askbox_agent::dialog::{Call, Taken, newest_call};
@@ -21,6 +20,7 @@ use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};

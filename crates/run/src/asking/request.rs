@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
-use crate::asking::facts::Facts;
-use crate::asking::{place, questions};
-use askbox_mailbox::QuestionDocument;
+use crate::asking::place::{self, LONGEST_NAME};
+use crate::asking::questions;
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
@@ -16,7 +15,9 @@ use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{SessionId, WorkflowId};
+use askbox_mailbox::programs::Facts;
 use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionDocument, text};
 
 /// The input of a call, whole.
 pub type Input = Map<String, Value>;
@@ -58,6 +59,8 @@ pub struct Request {
 /// What only some programs tell of a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct More {
+    /// The session's own title.
+    pub title: Option<String>,
     /// Permissions that the session may get together with the call.
     pub offers: Vec<Offered>,
     /// When the session stops waiting, if no dialog is open.
@@ -105,6 +108,7 @@ impl Request {
         let live = Live {
             session: self.session,
             program: facts.name.into(),
+            title: self.more.title.as_deref().map(|title| text::excerpt(title.trim(), LONGEST_NAME)).filter(|title| !title.is_empty()),
             project,
             branch,
             agent: self.subagent.as_ref().map(|agent| agent.kind.clone().unwrap_or_else(|| agent.id.clone())),

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use crate::approval::ask;
 use crate::approval::call::Call;
 use crate::asking::end::{self, End};
-use crate::asking::facts::{ALL, CLAUDE};
 use crate::asking::posted::Posted;
 use crate::asking::{orphans, receipt};
 use crate::attempt::record::{self, Run};
@@ -20,6 +19,7 @@ use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::documents::fields::live::Live;
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::programs::{ALL, CLAUDE};
 use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::trust::Policy;
@@ -51,6 +51,7 @@ impl Asking {
         let live = Live {
             session: SESSION.parse().unwrap(),
             program: program.into(),
+            title: None,
             project: "shop".into(),
             branch: None,
             agent: None,

@@ -15,10 +15,10 @@ use crate::codex::telling::Telling;
 use crate::codex::waking::{JobId, Waking};
 use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
 use askbox_mailbox::error::Result;
+use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::wake;
 use askbox_run::asking::beside::{Desk, Dialogs, LOOK_EVERY};
 use askbox_run::asking::end::End;
-use askbox_run::asking::facts::CODEX;
 use askbox_run::log;
 
 /// The longest wait for a message while a session may be woken.

@@ -40,7 +40,7 @@ pub(super) fn request(request: &Request, thread: &Known) -> Result<asking::Reque
         cwd: cwd.unwrap_or(thread.cwd()).to_path_buf(),
         call,
         subagent: thread.subagent(&request.thread),
-        more: More::default(),
+        more: More { title: thread.title(), ..More::default() },
     })
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use crate::codex::wire::{ChangeKind, FileChange, Item, Status, Thread};
     use askbox_mailbox::QuestionDocument;
     use askbox_mailbox::documents::checks::check_question::check;
-    use askbox_run::asking::facts::CODEX;
+    use askbox_mailbox::programs::CODEX;
 
     const ID: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
     const PARENT: &str = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
@@ -74,7 +74,7 @@ mod tests {
         let mut threads = Threads::default();
         let thread = Thread {
             name: None,
-            preview: None,
+            preview: Some("Fix the login\nplease".into()),
             updated_at: None,
             ephemeral: false,
             id: ID.into(),
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(question.question, expected);
         assert_eq!(question.asked.options.keys(), "once");
         assert!(question.asked.approval.as_ref().unwrap().editable.is_none());
-        assert_eq!(question.asked.live.unwrap().words(), "codex session in \"My Shop\"");
+        assert_eq!(question.asked.live.unwrap().words(), "codex session \"Fix the login please\" in \"My Shop\"");
         assert!(question.workflow_id.as_str().starts_with("live-my-shop-"));
     }
 
@@ -117,7 +117,7 @@ mod tests {
         let question = asked("item/fileChange/requestApproval", json!({}), Some(PARENT)).unwrap().typed;
         assert!(question.question.contains("    patch:\n        add \"/opt/x\"\n          +one\n"), "{}", question.question);
         let live = question.asked.live.unwrap();
-        assert_eq!((live.session.to_string().as_str(), live.agent.as_deref()), (PARENT, Some("Ada")));
+        assert_eq!((live.session.to_string().as_str(), live.agent.as_deref(), live.title), (PARENT, Some("Ada"), None));
         let other = json!({"itemId": "call_2"});
         assert!(asked("item/fileChange/requestApproval", other, None).is_err(), "its changes are not known");
     }

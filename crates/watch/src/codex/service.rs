@@ -11,9 +11,9 @@ use crate::codex::home;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
+use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Mailbox, thread};
 use askbox_run::asking::beside::Desk;
-use askbox_run::asking::facts::CODEX;
 use askbox_run::log;
 
 /// How often to look whether a daemon listens.

@@ -99,7 +99,7 @@ fn of_persons(threads: Vec<Thread>) -> Vec<CodexSession> {
             Status::Active { .. } => Doing::Works,
             Status::Resting | Status::NotLoaded => Doing::Rests,
         },
-        title: [thread.name, thread.preview].into_iter().flatten().find(|title| !title.trim().is_empty()),
+        title: thread.title().map(str::to_owned),
         since: thread.updated_at.and_then(|seconds| Time::from_timestamp(seconds, 0)),
         id: thread.id,
         cwd: thread.cwd,

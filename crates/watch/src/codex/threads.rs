@@ -16,6 +16,7 @@ pub(super) struct Threads(HashMap<ThreadId, Known>);
 #[derive(Debug)]
 pub(super) struct Known {
     cwd: PathBuf,
+    title: Option<String>,
     /// The session that started this one as its subagent.
     parent: Option<ThreadId>,
     /// The name of the subagent's definition, or its nickname.
@@ -27,10 +28,11 @@ pub(super) struct Known {
 impl Threads {
     /// Adds a session, with the items of its newest turn.
     pub(super) fn add(&mut self, thread: Thread, newest: Vec<Item>) {
+        let title = thread.title().map(str::to_owned);
         let Thread { id, cwd, parent_thread_id: parent, agent_nickname, agent_role, turns, .. } = thread;
         let agent = [agent_role, agent_nickname].into_iter().flatten().map(|name| text::excerpt(&name, LONGEST_NAME));
         let agent = agent.into_iter().find(|name| !name.is_empty());
-        let known = Known { cwd, parent, agent, changes: HashMap::new() };
+        let known = Known { cwd, title, parent, agent, changes: HashMap::new() };
         self.0.insert(id.clone(), known);
         turns.into_iter().flat_map(|turn| turn.items).chain(newest).for_each(|item| self.begin(&id, item));
     }
@@ -64,6 +66,11 @@ impl Known {
     /// The session that a person sees: the one that started this one, if this is a subagent.
     pub(super) fn session<'a>(&'a self, id: &'a ThreadId) -> &'a ThreadId {
         self.parent.as_ref().unwrap_or(id)
+    }
+
+    /// The title of the session, unless it is a subagent: a person sees the session that started it.
+    pub(super) fn title(&self) -> Option<String> {
+        self.title.clone().filter(|_| self.parent.is_none())
     }
 
     /// The subagent, if this session is one.

@@ -91,6 +91,13 @@ pub(super) struct Thread {
     pub(super) turns: Vec<Turn>,
 }
 
+impl Thread {
+    /// Its name, or else the beginning of its first message.
+    pub(super) fn title(&self) -> Option<&str> {
+        [&self.name, &self.preview].into_iter().flatten().map(String::as_str).find(|title| !title.trim().is_empty())
+    }
+}
+
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Turn {

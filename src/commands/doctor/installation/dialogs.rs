@@ -10,8 +10,8 @@ use crate::commands::doctor::installation::plugins;
 use crate::commands::hook::at_terminal;
 use crate::commands::setup::news_hooks;
 use askbox_config::{Event, Target};
+use askbox_mailbox::programs;
 use askbox_mailbox::{audit, dialogs, text, time};
-use askbox_run::asking::facts;
 
 /// A dialog that could not be asked longer ago than this is not reported.
 const LATELY: Duration = Duration::from_secs(86_400);
@@ -69,7 +69,7 @@ fn not_asked(checkup: &mut Checkup) {
     let failed = checkup.mailbox.as_ref().and_then(|mailbox| audit::last(mailbox, "dialog_not_asked"));
     if let Some(entry) = failed.filter(|entry| time::is_near(entry.at, LATELY)) {
         let said = format!("a dialog was left to its terminal {} ago: {}", time::human(time::since(entry.at)), entry.why);
-        let of_answers = facts::ALL.iter().find(|facts| facts.by == entry.by).map(|facts| facts.name);
+        let of_answers = programs::ALL.iter().find(|facts| facts.by == entry.by).map(|facts| facts.name);
         let program = of_answers.or_else(|| entry.by.strip_prefix(at_terminal::BY)).unwrap_or("askbox");
         checkup.report("dialog", "audit.jsonl", said, format!("{program} --version"));
     }

@@ -12,9 +12,9 @@ use askbox_cli::program;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::id::RoundId;
+use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::time;
 use askbox_run::asking::beside::{Desk, Program, Sent};
-use askbox_run::asking::facts::{CLAUDE, Facts};
 use askbox_run::asking::reply::Reply;
 use askbox_run::asking::request::Request;
 

@@ -31,9 +31,9 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::programs::CLAUDE;
 use askbox_mailbox::{Folder, Mailbox};
 use askbox_run::asking::beside::{Desk, Dialog, LOOK_EVERY};
-use askbox_run::asking::facts::CLAUDE;
 use askbox_run::asking::{orphans, receipt};
 
 /// Waits beside the dialog. Prints a decision if a person has answered in the mailbox; else prints nothing, and the dialog decides.

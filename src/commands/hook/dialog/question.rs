@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use crate::commands::hook::dialog::{is_attended, signs};
 use crate::commands::hook::event::PermissionRequest;
-use askbox_agent::subagents;
+use askbox_agent::{sessions, subagents};
+use askbox_cli::program;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered, Rule};
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
@@ -44,6 +45,7 @@ pub(in crate::commands::hook) fn request(event: &PermissionRequest, call: String
         call,
         subagent: event.agent_id.as_ref().map(|id| subagent(event, id)),
         more: More {
+            title: title(event),
             offers,
             until,
             unattended: !is_attended(),
@@ -77,6 +79,13 @@ fn offered(suggestion: &Value) -> Option<Offered> {
     }
 }
 
+/// The name of the session, from its own file.
+fn title(event: &PermissionRequest) -> Option<String> {
+    let pid: i32 = program::env("CLAUDE_PID")?.parse().ok()?;
+    let session = sessions::claude::of_process(signs::config_dir(&event.transcript_path)?, pid)?;
+    session.name.filter(|_| session.session_id == event.session_id.to_string())
+}
+
 /// The subagent, in the words that Claude Code noted about it.
 fn subagent(event: &PermissionRequest, id: &str) -> Subagent {
     let noted = subagents::note(&event.transcript_path, id).unwrap_or_default();
@@ -88,7 +97,7 @@ fn subagent(event: &PermissionRequest, id: &str) -> Subagent {
 mod tests {
     use super::*;
     use askbox_mailbox::QuestionDocument;
-    use askbox_run::asking::facts::CLAUDE;
+    use askbox_mailbox::programs::CLAUDE;
     use serde_json::json;
 
     fn event(tool: &str, input: Value, suggestions: Value) -> PermissionRequest {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::commands::live::request::{self, not_known, not_told, with_fields_beside};
 use crate::commands::live::wire::{Asked, RequestId};
 use askbox_mailbox::error::Result;
-use askbox_run::asking::facts::QWEN;
+use askbox_mailbox::programs::QWEN;
 use askbox_run::asking::request::{Request, Subject};
 
 /// The subtype of a request for a permission.

@@ -11,7 +11,7 @@ use crate::commands::live::qwen::arguments::begin_a_session;
 use crate::commands::live::qwen::folder::Folder;
 use askbox_cli::program;
 use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_run::asking::facts::QWEN;
+use askbox_mailbox::programs::QWEN;
 use askbox_run::process::programs;
 
 /// How long the process beside it may take until it reads Qwen's events. It takes milliseconds, and longer on a busy machine.

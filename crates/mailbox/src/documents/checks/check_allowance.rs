@@ -5,6 +5,7 @@ use crate::documents::answer::{Answer, Outcome};
 use crate::documents::fields::approval::LONGEST_EDITED;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
+use crate::programs::Facts;
 
 /// Checks the text that a person puts in place of the call's editable one.
 pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
@@ -24,19 +25,19 @@ pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
     }
 }
 
-/// The programs that take no words beside a refusal either (measured with Qwen 0.24.4).
-const WITHOUT_WORDS: [&str; 1] = ["qwen"];
-
 /// Refuses words beside a decision in a live session whose program has no place for them.
 pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
     let Some(live) = question.asked.live.as_ref().filter(|_| question.asked.approval.is_some() && reply.note.is_some()) else {
         return Ok(());
     };
-    if WITHOUT_WORDS.contains(&live.program.as_str()) {
+    let facts = Facts::of(question);
+    if !facts.takes_a_reason() {
         let fix = "decide without words, and say them at its terminal";
         return Err(Error::invalid("answer.note", format!("would not reach the session, because {} takes no words", live.program), fix));
     }
-    if reply.outcome != Outcome::Answered {
+    // The remark is told behind the call, which is known by its id.
+    let call = question.asked.tool_call.as_ref().filter(|call| call.told_id().is_some());
+    if reply.outcome != Outcome::Answered || call.is_some_and(|call| facts.takes_a_remark(&call.name)) {
         return Ok(());
     }
     let fix = format!("allow it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);

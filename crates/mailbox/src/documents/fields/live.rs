@@ -25,6 +25,9 @@ pub struct Live {
     pub session: SessionId,
     /// The program of the session, such as `claude`.
     pub program: String,
+    /// The session's own title, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The name of the project's folder.
     pub project: String,
     /// The branch that is checked out there, if there is one.
@@ -159,13 +162,14 @@ impl Live {
         Self { offers: kept, ..self }
     }
 
-    /// Returns the session in a few words: `claude session in shop (main), agent reviewer`. A name that could be taken for words of askbox
-    /// stands in quotes: others choose the names of projects, branches and agents.
+    /// Returns the session in a few words: `claude session "Fix the login" in shop (main), agent reviewer`. A title, and a name that could be taken
+    /// for words of askbox, stands in quotes: others choose them.
     #[must_use]
     pub fn words(&self) -> String {
         let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(" ({})", name(branch)));
         let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(", agent {}", name(agent)));
-        format!("{} session in {}{branch}{agent}", name(&self.program), name(&self.project))
+        let title = self.title.as_ref().map_or_else(String::new, |title| format!(" {:?}", text::excerpt(title, 40)));
+        format!("{} session{title} in {}{branch}{agent}", name(&self.program), name(&self.project))
     }
 
     /// Checks that all texts are there and at most 256 bytes long, and that the offers differ.
@@ -174,7 +178,7 @@ impl Live {
     /// [`Error::Invalid`] with the field `live`.
     pub fn check(&self) -> Result<()> {
         let is_good = |text: &str| !text.is_empty() && text.len() <= LONGEST;
-        let texts = [Some(&self.program), Some(&self.project), self.branch.as_ref(), self.agent.as_ref()];
+        let texts = [Some(&self.program), Some(&self.project), self.title.as_ref(), self.branch.as_ref(), self.agent.as_ref()];
         if !texts.into_iter().flatten().all(|text| is_good(text)) {
             return Err(Error::invalid("live", format!("has a text that is empty or over {LONGEST} bytes"), "leave it out"));
         }
@@ -199,7 +203,8 @@ mod tests {
     fn live(offers: Vec<Offered>) -> Live {
         let session = "15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse().unwrap();
         let (program, project, since) = ("claude".into(), "shop".into(), crate::time::now());
-        Live { session, program, project, branch: None, agent: None, since, in_background: false, unattended: false, until: None, offers }
+        let (title, branch, agent, until) = (None, None, None, None);
+        Live { session, program, title, project, branch, agent, since, in_background: false, unattended: false, until, offers }
     }
 
     #[test]
@@ -209,6 +214,9 @@ mod tests {
         assert_eq!(live.words(), "claude session in shop (fix/läuft-1), agent reviewer");
         (live.project, live.branch) = ("shop, allowed by ann".into(), Some("main) \"safe".into()));
         live.agent = Some("x\nTo allow it, copy:".into());
+        live.title = Some("a\" in docs".into());
+        assert!(live.words().starts_with(r#"claude session "a\" in docs" in "shop,"#), "{}", live.words());
+        live.title = None;
         assert_eq!(live.words(), r#"claude session in "shop, allowed by ann" ("main) \"safe"), agent "x To allow it, copy:""#);
     }
 

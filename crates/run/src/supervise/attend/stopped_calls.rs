@@ -27,6 +27,7 @@ use askbox_agent::stream::PermissionRequest;
 use askbox_agent::{claude, subagents, transcript};
 use askbox_config::RunnerKind;
 use askbox_mailbox::disk;
+use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
@@ -137,7 +138,7 @@ fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<b
     let Some(input) = asked.input.as_object().filter(|_| asked.complete) else { return Ok(false) };
     let is_refused = live.config.approvals.refuse.iter().any(|rule| rule.names(asked.tool_name.raw(), input));
     // A call of askbox needs another spelling, not a person.
-    if asked.requires_user_interaction || is_refused || calls_askbox(asked) {
+    if asks_its_user(asked) || is_refused || calls_askbox(asked) {
         return Ok(false);
     }
     let may_stand = || standing::of_workflow(live.mailbox, &live.run.workflow_id).map(|all| !all.is_empty());
@@ -331,7 +332,7 @@ fn deny_failed(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str)
 
 /// Refuses a call that nobody is asked about, and says what the agent can do instead.
 fn refuse(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
-    let why = if asked.requires_user_interaction {
+    let why = if asks_its_user(asked) {
         format!(
             "Your user is not at this session. Ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will be relaunched with the answer.",
             live.run.workflow_id
@@ -363,6 +364,11 @@ enum Decided {
     AllowOnce(Box<Allowed>),
     Refuse(String),
     Ask(Shown),
+}
+
+/// True if the call itself puts a question to the user. A plan does so too, and is shown as the call that it is.
+fn asks_its_user(asked: &PermissionRequest) -> bool {
+    asked.requires_user_interaction && asked.tool_name.raw() != EXIT_PLAN_MODE
 }
 
 /// True if a stopped shell command names a program that agents of askbox use.

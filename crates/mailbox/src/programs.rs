@@ -1,6 +1,6 @@
 //! The programs whose dialogs are questions of the mailbox, and how they differ.
 
-use askbox_mailbox::Question;
+use crate::documents::question::Question;
 
 /// What is known of a program.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,20 +13,40 @@ pub struct Facts {
     beside: &'static str,
     /// The reason of a dialog's end if another reply was first, and nobody knows with what.
     pub answered: &'static str,
+    /// The words of a person that reach its model beside a decision about a call.
+    takes: Words,
     /// True if a session that has not got its answer puts the same request once more, to a new process beside it. The receipt of a program
     /// that does not is in the session's transcript.
     pub asks_again: bool,
 }
 
+/// The words that reach a model.
+#[derive(Debug, PartialEq, Eq)]
+enum Words {
+    /// No words (measured with Qwen 0.24.4).
+    None,
+    /// The reason of a refusal.
+    BesideRefusals,
+    /// That, and a remark beside an allowance: the hook behind a call of these tools tells it.
+    BesideBoth(&'static [&'static str]),
+}
+
 /// Claude Code, whose hook waits beside a dialog.
-pub const CLAUDE: Facts =
-    Facts { name: "claude", by: "askbox hook", beside: "hook", answered: "it was answered at its terminal", asks_again: false };
+pub const CLAUDE: Facts = Facts {
+    name: "claude",
+    by: "askbox hook",
+    beside: "hook",
+    answered: "it was answered at its terminal",
+    takes: Words::BesideBoth(&["Bash", "Write", "Edit"]),
+    asks_again: false,
+};
 /// Codex, whose daemon a watcher is connected to.
 pub const CODEX: Facts = Facts {
     name: "codex",
     by: "relaunch watch",
     beside: "watcher that waited",
     answered: "it was answered at its terminal, or by another client of codex",
+    takes: Words::BesideRefusals,
     asks_again: true,
 };
 /// opencode, whose plugin starts a process.
@@ -35,6 +55,7 @@ pub const OPENCODE: Facts = Facts {
     by: "askbox live opencode",
     beside: "plugin",
     answered: "it was answered at its terminal, or by another client of opencode",
+    takes: Words::BesideRefusals,
     asks_again: true,
 };
 /// Copilot, whose extension starts a process. An experiment: Copilot's extensions are one, too.
@@ -43,24 +64,45 @@ pub const COPILOT: Facts = Facts {
     by: "askbox live copilot",
     beside: "plugin",
     answered: "it was answered at its terminal, or by another extension of Copilot",
+    takes: Words::BesideRefusals,
     asks_again: true,
 };
 /// Qwen, which a process of askbox starts. An experiment.
-pub const QWEN: Facts =
-    Facts { name: "qwen", by: "askbox live qwen", beside: "process", answered: "it was answered at its terminal", asks_again: true };
+pub const QWEN: Facts = Facts {
+    name: "qwen",
+    by: "askbox live qwen",
+    beside: "process",
+    answered: "it was answered at its terminal",
+    takes: Words::None,
+    asks_again: true,
+};
 
 /// All of them.
 pub const ALL: [&Facts; 5] = [&CLAUDE, &CODEX, &OPENCODE, &COPILOT, &QWEN];
 
 impl Facts {
     /// The program of the session that asks a live question. A name that is not known is Claude Code's: anybody may have written it.
+    #[must_use]
     pub fn of(question: &Question) -> &'static Self {
         let name = question.asked.live.as_ref().map(|live| live.program.as_str());
         ALL.into_iter().find(|facts| Some(facts.name) == name).unwrap_or(&CLAUDE)
     }
 
     /// The reason why a question is withdrawn if nobody waits beside its dialog any more.
+    #[must_use]
     pub fn is_gone(&self) -> String {
         format!("the {} beside its dialog is gone: the session has ended, or still shows its dialog", self.beside)
+    }
+
+    /// True if the reason of a refusal reaches the model.
+    #[must_use]
+    pub fn takes_a_reason(&self) -> bool {
+        self.takes != Words::None
+    }
+
+    /// True if a remark beside the allowance of a call of this tool reaches the model.
+    #[must_use]
+    pub fn takes_a_remark(&self, tool: &str) -> bool {
+        matches!(self.takes, Words::BesideBoth(tools) if tools.contains(&tool))
     }
 }
