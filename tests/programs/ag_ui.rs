@@ -60,7 +60,7 @@ E"#);
     let edited = json!({"approved": true, "editedArgs": {"command": "git push --dry-run"}});
     let ship = of("ship", edited);
     let (status, said) = resume(&world, &ship);
-    let allows = "ship: answered: edited, which allows Bash with what you made of it: git push --dry-run";
+    let allows = "ship: answered: edited, which allows this in place of \"Bash: git push\": git push --dry-run";
     assert!(status == 0 && said.contains(allows), "{status}: {said}");
     assert_eq!(answer_of(&world, "ship")["edited"], "git push --dry-run");
     // The same entry once more changes nothing.

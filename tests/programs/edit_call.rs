@@ -195,7 +195,7 @@ mod promises {
         // Keys that come before the second question are discarded.
         until("it is asked again", || terminal.screen().matches("like this, one time? (y/N)").count() == 2);
         terminal.press(&["y", "Enter"]);
-        terminal.see("which allows Bash with what you made of it: git push --dry-run");
+        terminal.see("which allows this in place of \"Bash: git push\": git push --dry-run");
         terminal.see("left=0");
         let answer = &world.document("answered/ship.json")["answer"];
         assert_eq!((&answer["value"], &answer["edited"]), (&json!("edited"), &json!("git push --dry-run")));

@@ -68,13 +68,13 @@ fn the_inbox_refuses_a_call_for_good_after_tab() {
     terminal.press(&["d"]);
     terminal.see("Refuse this one call. Why?");
     terminal.press(&["Tab"]);
-    terminal.see("Refuse Bash(git push) whenever the workflow makes it. Why?");
+    terminal.see("Refuse \"Bash: git push\" whenever the workflow makes it. Why?");
     terminal.press(&["Tab"]);
     terminal.see("Refuse this one call. Why?");
     terminal.press(&["Tab"]);
     terminal.see("whenever the workflow makes it");
     terminal.press(&["Enter"]);
-    terminal.see("ok, then enter, always refuses this call of ship: \"Bash(git push)\"");
+    terminal.see("ok, then enter, always refuses this call of ship: \"Bash: git push\"");
     terminal.confirm();
     terminal.see("declined for good");
     assert_eq!(world.document("answered/ship.json")["answer"]["always"], true);

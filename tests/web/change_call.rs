@@ -92,7 +92,7 @@ fn a_call_of_another_machine_is_changed_on_the_page() {
     configure(&here, &[&build]);
     let page = here.serve_page();
     let browser = page.signed_in(&here, "hub");
-    until("its question is shown", || browser.see("/").text().contains("May the agent call Bash?"));
+    until("its question is shown", || browser.see("/").text().contains("Bash: git push"));
     let path = format!("/q/build:ship/{}", build.world.round("ship"));
     let diff = browser.fill(&path, &[CHANGED, ("act", "edit")]);
     assert!(diff.status == 200 && diff.text().contains("on build") && build.world.names("answered").is_empty(), "{}", diff.text());

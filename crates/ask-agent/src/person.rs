@@ -31,6 +31,8 @@ use askbox_run::words;
 /// The result of a call that was allowed once, if that answer counts no longer.
 const USED_UP: &str = "The permission for this call is used up or void: a process died, and the call may have been made. \
                        Look, and make the call again if it is needed.";
+const NOT_SHOWN: &str = "Your user has not seen this call as it is now: its file has changed since they were asked. It was not made. Look, and make \
+                         the call again if it is still right.";
 
 /// The decision about a call that needs a permission.
 pub(crate) enum Permit {
@@ -162,7 +164,8 @@ pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
                 Permit::Yes { input: allowed.input, remark, taken: desk.taken(claim) }
             }
             Decided::Refused(words) => no(words, desk.taken(claim)),
-            Decided::Ask(_) => no(USED_UP.into(), desk.taken(claim)),
+            Decided::Ask(ask::Shown::First) => no(NOT_SHOWN.into(), desk.taken(claim)),
+            Decided::Ask(ask::Shown::PerhapsMade(_)) => no(USED_UP.into(), desk.taken(claim)),
         },
         None => match ask::question_about(&desk.workflow, &shown, ask::Shown::First, &call.id, None) {
             Ok(question) => match desk.post(host, call, Document::draft(question)) {

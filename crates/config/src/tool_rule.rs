@@ -118,7 +118,7 @@ impl ToolRule {
     /// command. The rule may name further calls.
     pub fn like_call(approval: &Approval) -> Option<Self> {
         let command = approval.editable.as_ref().filter(|_| approval.tool == BASH).map(|editable| editable.text.as_str())?;
-        let is_plain = text::visible(command) == command && !command.contains('\n');
+        let is_plain = text::visible(command) == command && !command.contains(['\n', '\t']);
         let rule = Self::parse(&format!("{BASH}({command})")).ok().filter(|_| is_plain)?;
         matches!(&rule.input, Input::Is(words) if words == command).then_some(rule)
     }

@@ -11,7 +11,6 @@ use crate::question::draft::PartDraft;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
-use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{self, Act, Answers, AtStake, Decision, Texts};
 use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
@@ -32,7 +31,7 @@ impl App<'_> {
         let mut asking = Asking::new(purpose, &before, letter);
         if let (Purpose::Decline, Place::Question(opened)) = (purpose, &self.place) {
             let asked = &opened.shown.question().asked;
-            asking.call = asked.approval.as_ref().map(question_text::call_in_words);
+            asking.call = asked.approval.as_ref().map(|_| opened.shown.question().title());
             asking.is_live = asked.live.is_some();
         }
         self.asked = Some(asking);
@@ -172,10 +171,8 @@ impl App<'_> {
     fn by_name(&self, act: Act) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
         let mut question = opened.named();
-        if act == Act::DeclineAlways
-            && let Some(approval) = &opened.shown.question().asked.approval
-        {
-            question.headline = question_text::call_in_words(approval);
+        if act == Act::DeclineAlways {
+            question.headline = opened.shown.question().title();
         }
         Some(AtStake::DecisionOn { act, question: question.into() })
     }
@@ -198,14 +195,13 @@ impl App<'_> {
     fn allows(&self, value: &AnswerValue) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
         let question = opened.shown.question();
-        let approval = question.asked.approval.as_ref()?;
+        question.asked.approval.as_ref()?;
         let key = value.to_text();
         // The options of a part name the workflow in the command that revokes the permission.
         let named = question.parts().into_iter().flat_map(|part| part.options.0).find(|choice| choice.key == key);
         // Whatever the answer of such a question is, it may allow the call.
         let option = named.unwrap_or_else(|| Choice { key, description: String::new(), preview: None });
-        let call = question_text::call_with_input(question, approval);
-        Some(AtStake::Allows { address: opened.shown.address(), call, option: option.into() })
+        Some(AtStake::Allows { address: opened.shown.address(), call: question.title(), option: option.into() })
     }
 
     /// Lets the last key decide, if all that is at stake is confirmed. Otherwise asks the person, or says why it does not count.

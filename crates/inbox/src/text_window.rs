@@ -40,7 +40,7 @@ impl Asking {
     pub fn title(&self, has_others: bool) -> String {
         match &self.call {
             _ if self.is_live && self.is_always => "End the session's turn. The agent is told nothing, so write no reason".into(),
-            Some(call) if self.is_always => format!("Refuse {call} whenever the workflow makes it. Why? (may be empty)"),
+            Some(call) if self.is_always => format!("Refuse \"{call}\" whenever the workflow makes it. Why? (may be empty)"),
             Some(_) => "Refuse this one call. Why? (for the agent; may be empty)".into(),
             None => self.purpose.title(has_others),
         }

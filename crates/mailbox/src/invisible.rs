@@ -3,10 +3,10 @@
 use unicode_normalization::char::canonical_combining_class;
 
 /// True if a person could overlook the character, take it for another one, or not see the character that it covers: controls, white
-/// space except the plain space and the newline, format characters, marks that enclose or cross a letter, and blank letters.
+/// space except the plain space, the tab and the newline, format characters, marks that enclose or cross a letter, and blank letters.
 #[must_use]
 pub(crate) fn is_invisible(c: char) -> bool {
-    if matches!(c, ' '..='~' | '\n') {
+    if matches!(c, ' '..='~' | '\n' | '\t') {
         return false;
     }
     // Marks of the combining class 1 cross the letter in front of them, as a stroke does.
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_told_from_what_can() {
         let ranges = [
-            '\u{0}'..='\u{9}',
+            '\u{0}'..='\u{8}',
             '\u{B}'..='\u{1F}',
             '\u{7F}'..='\u{A0}',
             '\u{AD}'..='\u{AD}',

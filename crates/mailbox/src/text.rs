@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_written_out() {
         assert_eq!(visible("\u{1bca0}\u{fff0}e\u{e0080}a\u{338}"), "\\u{1bca0}\\u{fff0}e\\u{e0080}a\\u{338}");
-        assert_eq!(visible("rm\u{202e}x \ta\r\nb\u{a0}ü\u{200b}"), "rm\\u{202e}x \\u{9}a\\u{d}\nb\\u{a0}ü\\u{200b}");
+        assert_eq!(visible("rm\u{202e}x \ta\r\nb\u{a0}ü\u{200b}"), "rm\\u{202e}x \ta\\u{d}\nb\\u{a0}ü\\u{200b}");
     }
 
     #[test]

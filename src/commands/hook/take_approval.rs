@@ -36,7 +36,8 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
     let round = run.round();
     let question = read_question::of_round(&mailbox.round(Folder::Running, &round), &round)?.typed;
     // A subagent that was cut off cannot make its call again, so the session makes it.
-    let is_of_subagent = || question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::shows(&question, &call);
+    let is_of_subagent =
+        || question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::is_about(&question, &call);
     if question.asked.approval.is_some() && (post_call::is_of(&question, event) || is_of_subagent()) {
         let decision = match permit::permit(mailbox, rules, &round, &question, &call)? {
             Permit::Allowed(allowed) => Decision::Allow(Box::new(Allow {
@@ -53,7 +54,7 @@ fn decided(mailbox: &Mailbox, rules: &Rules<'_>, run: &Run, event: &PreToolUse, 
     if !is_named {
         return Ok(None);
     }
-    if let Some((round, question)) = post_call::over(mailbox, run, event).filter(|(_, question)| ask::shows(question, &call)) {
+    if let Some((round, question)) = post_call::over(mailbox, run, event).filter(|(_, question)| ask::is_about(question, &call)) {
         if question.answer.is_none() {
             return Ok(Some(Decision::Deny(words::nobody_allows(&words::end_of(&question)))));
         }

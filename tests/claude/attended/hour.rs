@@ -52,7 +52,7 @@ fn a_plan_a_question_and_an_edit_are_answered_on_a_phone() {
         "dialogs": [
             {"title": "carry out this plan", "picture": "live-plan", "option": "once", "button": "Allow"},
             {"title": SEPARATOR, "picture": "live-question", "option": "Comma", "button": "Send the answer"},
-            {"title": "May the agent call Edit?", "picture": "live-edit", "option": "once", "button": "Allow"},
+            {"title": "Edit export.py", "heading": "May the agent call Edit?", "picture": "live-edit", "option": "once", "button": "Allow"},
         ],
     });
     browser_script::run(&world, "live.js", &given);

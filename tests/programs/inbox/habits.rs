@@ -114,7 +114,7 @@ fn keys_of_a_shell_or_vim_allow_no_call() {
         terminal.type_slowly(line);
         for _ in 0..3 {
             terminal.enter_again();
-            terminal.see(&format!("ok, then enter, allows Bash(git push) to ship with `{key}`: allow exactly this call"));
+            terminal.see(&format!("ok, then enter, allows \"Bash: git push\" to ship with `{key}`: allow exactly this call"));
         }
         assert_eq!(world.state("ship"), "pending", "{line}");
         leave(&world, &terminal);
@@ -126,7 +126,7 @@ fn keys_of_a_shell_or_vim_allow_no_call() {
     terminal.see("ok, then enter, allows");
     let screen = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
     let scope = "allow exactly this call whenever this workflow makes it, until you revoke it: relaunch approve --revoke ship";
-    assert!(screen.contains(&format!("ok, then enter, allows Bash(git push) to ship with `workflow`: {scope}")), "{screen}");
+    assert!(screen.contains(&format!("ok, then enter, allows \"Bash: git push\" to ship with `workflow`: {scope}")), "{screen}");
     leave(&world, &terminal);
     // A refusal says that it is for good.
     open_question(&terminal, "ship");
@@ -135,7 +135,7 @@ fn keys_of_a_shell_or_vim_allow_no_call() {
     terminal.press(&["Tab"]);
     terminal.see("whenever the workflow makes it. Why?");
     terminal.press(&["Enter"]);
-    terminal.see("ok, then enter, always refuses this call of ship: \"Bash(git push)\"");
+    terminal.see("ok, then enter, always refuses this call of ship: \"Bash: git push\"");
     leave(&world, &terminal);
     // The letters and one enter give it, also if the person has looked at it before.
     open_question(&terminal, "ship");

@@ -228,11 +228,11 @@ mod promises {
         // Enter asks about the permission by name, and enter alone never gives it.
         for _ in 0..2 {
             terminal.enter_again();
-            let screen = terminal.see("ok, then enter, allows Bash (\"command: step-0 --force").replace('\n', " ");
+            let screen = terminal.see("ok, then enter, allows \"Bash: step-0 --force").replace('\n', " ");
             assert!(screen.contains(" to deploy with `once`: allow exactly this call, one time"), "{screen}");
         }
         terminal.confirm();
-        terminal.see("deploy: answered: once, which allows Bash: command: step-0 --force");
+        terminal.see("deploy: answered: once, which allows Bash: step-0 --force");
     }
 
     #[test]

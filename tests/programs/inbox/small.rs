@@ -135,7 +135,7 @@ mod promises {
         // What was asked on the larger screen is not confirmed on the small one.
         shrink(&terminal, 80, 24, "esc later");
         press_each(&terminal, &["1", "Enter"]);
-        terminal.see("ok, then enter, allows Bash");
+        terminal.see("ok, then enter, allows \"Bash");
         shrink(&terminal, 20, 8, "too small");
         press_each(&terminal, &["o", "k", "Enter"]);
         assert_eq!(world.state("tidy"), "pending");

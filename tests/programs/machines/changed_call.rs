@@ -68,7 +68,7 @@ mod promises {
         here.refused(4, &format!("{edit} --round 019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"));
         assert!(build.world.names("answered").is_empty());
         let said = here.sh(&format!("{edit} --note 'dry first' --round {}", here.seen("build:ship")));
-        assert!(said.contains("which allows Bash with what you made of it: git push --dry-run; accepted by build"), "{said}");
+        assert!(said.contains("which allows this in place of \"Bash: git push\": git push --dry-run; accepted by build"), "{said}");
         let answer = &build.world.document("answered/ship.json")["answer"];
         assert_eq!(json!([answer["value"], answer["edited"], answer["note"]]), json!(["edited", "git push --dry-run", "dry first"]));
     }

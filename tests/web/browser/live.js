@@ -19,10 +19,10 @@ run(async ({ base, link, dialogs, folder }) => {
     assert.deepStrictEqual((await barriers(page)).serious, []);
   };
   await signIn(page, base + link);
-  for (const { title, picture, option, button } of dialogs) {
+  for (const { title, heading, picture, option, button } of dialogs) {
     // The inbox shows it by itself, however long the person has waited.
     await page.getByRole("link", { name: title }).click();
-    await page.locator("h1").filter({ hasText: title }).waitFor();
+    await page.locator("h1").filter({ hasText: heading ?? title }).waitFor();
     await page.getByText(option, { exact: true }).click();
     await page.evaluate(() => document.activeElement?.blur());
     await draw(picture);

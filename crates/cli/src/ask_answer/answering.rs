@@ -208,12 +208,11 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
     if question.asked.approval.is_some() && answer.value.is_some() {
-        let call = question_text::call_in_one_line(question);
-        let tool = question.asked.approval.as_ref().map(|approval| text::excerpt(&approval.tool, 60)).unwrap_or_default();
-        if let Some(edited) = &answer.edited {
-            return format!("answered: {words}, which allows {tool} with what you made of it: {}", text::excerpt(edited, 200));
-        }
-        return format!("answered: {words}, which allows {tool}: {}", text::excerpt(&call, 200));
+        let call = question.title();
+        return match &answer.edited {
+            Some(edited) => format!("answered: {words}, which allows this in place of \"{call}\": {}", text::excerpt(edited, 200)),
+            None => format!("answered: {words}, which allows {call}"),
+        };
     }
     match match_option::told(question, answer) {
         Value::Bool(true) => format!("answered in your own words: {words}"),

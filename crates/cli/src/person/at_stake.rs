@@ -196,7 +196,7 @@ impl AtStake {
             }
             // The description says how far the permission goes, and how it is revoked, so it is never cut.
             Self::Allows { address, call, option } => {
-                format!("{again} allows {call} to {address} with `{}`: {}", option.key, one_line(&option.description))
+                format!("{again} allows \"{call}\" to {address} with `{}`: {}", option.key, one_line(&option.description))
             }
             Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
             Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),

@@ -117,9 +117,9 @@ mod tests {
             (strayed("ls", sends("keep")), strayed("ls", opens(&one))),
             (strayed("ls", sends("keep")), strayed("ls", sends("merge"))),
             (strayed("ls", opens(&one)), strayed("ls", opens(&two))),
-            (allows("one", "Bash(ls)", "once"), allows("two", "Bash(ls)", "once")),
-            (allows("one", "Bash(ls)", "once"), allows("one", "Bash(rm)", "once")),
-            (allows("one", "Bash(ls)", "once"), allows("one", "Bash(ls)", "workflow")),
+            (allows("one", "Bash: ls", "once"), allows("two", "Bash: ls", "once")),
+            (allows("one", "Bash: ls", "once"), allows("one", "Bash(rm)", "once")),
+            (allows("one", "Bash: ls", "once"), allows("one", "Bash: ls", "workflow")),
             (on(Act::Send, &one), on(Act::Send, &two)),
             (on(Act::Send, &one), on(Act::Decline, &one)),
             (on(Act::Decline, &one), on(Act::DeclineAlways, &one)),
@@ -170,7 +170,7 @@ mod tests {
         let description =
             format!("allow exactly this call in /srv/{}, until you revoke it: relaunch approve --revoke one", "deep/".repeat(40));
         let option = Choice { description: description.clone(), ..choice("workflow") };
-        let told = AtStake::Allows { address: "one".parse().unwrap(), call: "Bash(ls)".into(), option: option.into() }.told(AGAIN);
+        let told = AtStake::Allows { address: "one".parse().unwrap(), call: "Bash: ls".into(), option: option.into() }.told(AGAIN);
         assert!(told.ends_with(&description), "{told}");
     }
 
@@ -192,7 +192,7 @@ mod tests {
             "this button again sends your 2 answers to one: \"One?\"",
             "this button again declines one: \"One?\"",
             "this button again always refuses this call of one: \"One?\"",
-            "this button again allows Bash(ls) to one with `once`: one time",
+            "this button again allows \"Bash: ls\" to one with `once`: one time",
             "Decline this question?",
         ] {
             assert!(told.iter().any(|told| told == words), "no {words:?} in {told:#?}");

@@ -11,11 +11,11 @@ use crate::document::{Document, Stored};
 use crate::documents::answer::Answer;
 use crate::documents::asked::{Asked, Part};
 use crate::documents::content::Content;
-use crate::documents::fields::approval;
 use crate::documents::fields::asked_in::AskedIn;
 use crate::documents::fields::closing::{Closing, TakenBack};
 use crate::documents::fields::options::{Choice, Options};
 use crate::documents::fields::trace::Trace;
+use crate::documents::fields::{approval, approval_text};
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::text;
@@ -211,9 +211,12 @@ impl Question {
         !self.asked.questions.is_empty()
     }
 
-    /// Returns the title for lists: the text, or the headers of a batch.
+    /// Returns the title for lists: the text, the headers of a batch, or the call in short.
     #[must_use]
     pub fn title(&self) -> String {
+        if let Some(call) = approval_text::in_short(self) {
+            return call;
+        }
         if !self.question.is_empty() {
             return self.question.clone();
         }

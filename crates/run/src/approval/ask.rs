@@ -5,12 +5,14 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::approval::call::Call;
-use crate::approval::lines;
+use crate::approval::change::Change;
 use crate::words::{self, AskAgain};
 use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
 use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, shown_field};
-use askbox_mailbox::documents::fields::approval_text::{ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line, is_first_line};
+use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, on_a_line, shown_field};
+use askbox_mailbox::documents::fields::approval_text::{
+    ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line, is_first_line, place,
+};
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::error::{Error, Result};
@@ -19,6 +21,8 @@ use askbox_mailbox::{Question, text, time};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;
+/// The room for the first line of a question, in bytes.
+const LONGEST_FIRST: usize = 2 << 10;
 /// The most characters of the agent's own words.
 const LONGEST_WORDS: usize = 300;
 /// The most characters of a person's name.
@@ -71,9 +75,7 @@ pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: 
 /// # Errors
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, subagent: Option<Subagent>, live: Live) -> Result<Question> {
-    let words = in_words(call, &Shown::First, subagent.as_ref(), Form::Dialog)?;
     let mut question = question_about(workflow, call, Shown::First, id, subagent)?;
-    question.question = words;
     if let Some(plan) = plan(call) {
         question.question = plan_in_words(call);
         question.asked.context = Some(plan.to_owned());
@@ -98,30 +100,6 @@ pub(crate) fn say_if_allowed(question: &mut Question, earlier: &Question) {
     }
 }
 
-/// The way a call is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// In a run of askbox: each part of the input for itself.
-    Run,
-    /// In a session's dialog: an edit as a diff.
-    Dialog,
-}
-
-/// The old and the new text of an edit as the lines of a diff: each line of either text is there.
-fn diff_of_edit(call: &Call<'_>) -> Option<String> {
-    let text_of = |name: &str| call.input.get(name).and_then(Value::as_str).filter(|_| call.tool == "Edit");
-    let (old, new) = (text_of("old_string")?, text_of("new_string")?);
-    let mut out = String::from("    change:\n");
-    for change in lines::changes(old, new) {
-        let (line, end) = match change.value().strip_suffix('\n') {
-            Some(line) => (line, "\n"),
-            None => (change.value(), "\n        \\ no newline at the end\n"),
-        };
-        let _ = write!(out, "        {} {}{end}", change.tag(), text::visible(line).replace('\n', "\\u{a}"));
-    }
-    Some(out)
-}
-
 /// The plan that the call shows to the user.
 fn plan<'a>(call: &Call<'a>) -> Option<&'a str> {
     call.input.get("plan").filter(|_| call.tool == EXIT_PLAN_MODE).and_then(Value::as_str)
@@ -132,7 +110,7 @@ fn plan_in_words(call: &Call<'_>) -> String {
 }
 
 fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>) -> Result<Question> {
-    let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent, Form::Run)?);
+    let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent)?);
     question.asked.kind = Some(Kind::Choice);
     question.asked.options = approval::options();
     question.asked.free_text = Some(false);
@@ -141,30 +119,34 @@ fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: &Shown, subage
     Ok(question)
 }
 
-/// True if the question shows exactly this call. The text is compared as well as the hash: a question whose words somebody changed
-/// allows nothing.
+/// True if the question shows exactly this call, and the file that it changes as it is now. The text is compared as well as the hash: a
+/// question whose words somebody changed allows nothing. A person has decided about what they saw, so look at this before a call is made.
 pub fn shows(question: &Question, call: &Call<'_>) -> bool {
-    if let (Some(_), Some(plan)) = (&question.asked.live, plan(call)) {
-        let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
-        return is_about_it && question.asked.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
-    }
-    let form = if question.asked.live.is_some() { Form::Dialog } else { Form::Run };
-    shows_with(question, call, form, str::is_empty)
+    compare(question, call, |words, shown| shown == words.with_file(call))
 }
 
-/// True if this is the call that the question shows, whatever the agent says about it: a standing decision holds for the call and not for
-/// the words beside it.
-pub fn shows_in_other_words(question: &Question, call: &Call<'_>) -> bool {
+/// True if the question is about exactly this call, whatever is in the file that it changes: the call itself may have changed it.
+pub fn is_about(question: &Question, call: &Call<'_>) -> bool {
+    compare(question, call, |words, shown| words.fit(shown, str::is_empty))
+}
+
+/// [`is_about`], whatever the agent says beside the call: a standing decision holds for the call and not for these words.
+pub fn is_about_in_other_words(question: &Question, call: &Call<'_>) -> bool {
     let input = call.input_without_words();
-    shows_with(question, &Call { input: &input, ..*call }, Form::Run, |more| more.is_empty() || is_one_line_of_words(more))
+    let more = |more: &str| more.is_empty() || is_one_line_of_words(more);
+    compare(question, &Call { input: &input, ..*call }, |words, shown| words.fit(shown, more))
 }
 
-/// True if the question is about this call, and its text is that of the call with `more` behind it.
-fn shows_with(question: &Question, call: &Call<'_>, form: Form, more: impl Fn(&str) -> bool) -> bool {
-    let is_about_it = question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval()));
-    let (Ok(text), true) = (in_words(call, &Shown::First, subagent_of(question), form), is_about_it) else { return false };
-    let (Some((first, below)), Some((_, wanted))) = (question.question.split_once('\n'), text.split_once('\n')) else { return false };
-    is_first_line(first, call.tool) && below.strip_prefix(wanted).is_some_and(more)
+/// True if the question has the call's hash, and `is_same` finds the call's words in the lines below its first one.
+fn compare(question: &Question, call: &Call<'_>, is_same: impl Fn(&Words<'_>, &str) -> bool) -> bool {
+    if !question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval())) {
+        return false;
+    }
+    if let (Some(_), Some(plan)) = (&question.asked.live, plan(call)) {
+        return question.asked.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
+    }
+    let Some((first, shown)) = question.question.split_once('\n') else { return false };
+    is_first_line(first, call.tool) && is_same(&Words::of(call, subagent_of(question)), shown)
 }
 
 /// True if this is the line of the agent's words below a call, and nothing else.
@@ -186,32 +168,62 @@ pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
     question.asked.tool_call.as_ref().and_then(|call| call.subagent.as_ref())
 }
 
-/// The tool, the input, the folder, the subagent and the agent's words as text.
-fn in_words(call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>, form: Form) -> Result<String> {
-    let mut out = first_line(call.tool, shown.allowed()) + "\n";
-    let parts = call.parts();
-    let diff = if form == Form::Dialog { diff_of_edit(call) } else { None };
-    let is_in_diff = |name: &str| diff.is_some() && ["old_string", "new_string"].contains(&name);
-    for (name, value) in parts.as_object().into_iter().flatten().filter(|(name, _)| !is_in_diff(name)) {
-        out.push_str(&match value {
-            Value::String(text) => shown_field(name, text),
-            other => shown_field(name, &other.to_string()),
-        });
-    }
-    diff.iter().for_each(|diff| out.push_str(diff));
-    let _ = write!(out, "{FOLDER}{}", text::file_name(call.cwd));
-    if let Some(subagent) = subagent {
-        let on_a_line = |words: &str| text::excerpt(&text::visible(words).replace('\n', "\\u{a}"), LONGEST_WORDS);
-        let kind = subagent.kind.as_deref().map(|kind| format!("{} ", on_a_line(kind))).unwrap_or_default();
-        let _ = write!(out, "\n{SUBAGENT}{kind}{}", on_a_line(&subagent.id));
-        if let Some(task) = &subagent.task {
-            let _ = write!(out, "\n{ABOUT_SUBAGENT}{}", on_a_line(task));
+/// The lines about a call below the first one. The file that it changes may be another one later, so the lines about it stand for themselves.
+struct Words<'a> {
+    /// The object of the call, or all fields if it changes no file.
+    head: String,
+    change: Option<Change<'a>>,
+    /// The other fields, the folder, the subagent and the agent's words.
+    tail: String,
+}
+
+impl<'a> Words<'a> {
+    fn of(call: &Call<'a>, subagent: Option<&Subagent>) -> Self {
+        let change = Change::of(call);
+        let parts = call.parts();
+        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let fields = parts.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), shown(value)));
+        let mut fields: Vec<_> = fields.filter(|(name, _)| !change.as_ref().is_some_and(|change| change.has(name))).collect();
+        fields.sort_by_key(|(name, value)| place(name, value));
+        let (head, rest) = fields.split_at(if change.is_some() { 1 } else { fields.len() });
+        let lines = |fields: &[(&str, String)]| fields.iter().map(|(name, value)| shown_field(name, value)).collect::<String>();
+        let mut tail = format!("{}{FOLDER}{}", lines(rest), text::file_name(call.cwd));
+        if let Some(subagent) = subagent {
+            let short = |words: &str| text::excerpt(&on_a_line(words), LONGEST_WORDS);
+            let kind = subagent.kind.as_deref().map(|kind| format!("{} ", short(kind))).unwrap_or_default();
+            let _ = write!(tail, "\n{SUBAGENT}{kind}{}", short(&subagent.id));
+            if let Some(task) = &subagent.task {
+                let _ = write!(tail, "\n{ABOUT_SUBAGENT}{}", short(task));
+            }
         }
+        if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
+            let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
+            let _ = write!(tail, "\n{AGENT_SAYS}{words}");
+        }
+        Self { head: lines(head), change, tail }
     }
-    if let Some(words) = call.words().filter(|words| !words.trim().is_empty()) {
-        let words = text::excerpt(&text::visible(words), LONGEST_WORDS);
-        let _ = write!(out, "\n{AGENT_SAYS}{words}");
+
+    /// All lines, with the file that the call changes as it is now.
+    fn with_file(&self, call: &Call<'_>) -> String {
+        let room = LONGEST_SHOWN.saturating_sub(self.head.len() + self.tail.len() + LONGEST_FIRST);
+        let change = self.change.as_ref().map(|change| change.shown(call.cwd, room)).unwrap_or_default();
+        format!("{}{change}{}", self.head, self.tail)
     }
+
+    /// True if these lines are about the call, whatever they show of the file, with `more` behind them.
+    fn fit(&self, shown: &str, more: impl Fn(&str) -> bool) -> bool {
+        let Some(below) = shown.strip_prefix(&self.head) else { return false };
+        let is_change = |lines: &str| match &self.change {
+            None => lines.is_empty(),
+            Some(change) => lines.ends_with('\n') && lines.lines().all(|line| line.starts_with("    ")) && change.is_in(lines),
+        };
+        below.match_indices(&self.tail).any(|(at, tail)| is_change(&below[..at]) && more(&below[at + tail.len()..]))
+    }
+}
+
+/// The first line and the lines below it.
+fn in_words(call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>) -> Result<String> {
+    let out = format!("{}\n{}", first_line(call.tool, shown.allowed()), Words::of(call, subagent).with_file(call));
     if out.len() > LONGEST_SHOWN {
         let problem = format!("is {} bytes long as it is shown to a person, the limit is {LONGEST_SHOWN}", out.len());
         return Err(Error::invalid("tool_input", problem, "make the call in smaller steps, or put what is long into a file first"));
@@ -273,21 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_shows_an_edit_as_a_diff_with_every_line() {
-        let input =
-            serde_json::json!({"file_path": "/a", "old_string": "one\ntwo", "new_string": "one\n2\u{202e}\n", "replace_all": false});
-        let call = Call { tool: "Edit", input: input.as_object().unwrap(), cwd: Path::new("/work") };
-        let shown = in_words(&call, &Shown::First, None, Form::Dialog).unwrap();
-        let expected = "May the agent call Edit?\n    file_path: /a\n    replace_all: false\n    change:\n          one\n        - two\n        \
-             \\ no newline at the end\n        + 2\\u{202e}\nIn the folder /work";
-        assert_eq!(shown, expected);
-        assert!(in_words(&call, &Shown::First, None, Form::Run).unwrap().contains("old_string:"));
-    }
-
-    #[test]
     fn a_call_whose_words_are_too_long_to_be_shown_is_no_question() {
         assert!(asked("Bash", serde_json::json!({"command": "x".repeat(LONGEST_SHOWN)})).is_err());
         assert!(asked("Write", serde_json::json!({"content": "\u{200b}".repeat(LONGEST_SHOWN / 6)})).is_err());
+    }
+
+    #[test]
+    fn a_question_names_the_object_of_a_call_first() {
+        let question = asked("mcp__notes__add", serde_json::json!({"body": "a\n\tb", "id": 7, "path": "/p"})).unwrap();
+        let expected =
+            "May the agent call add of server notes?\n    path: /p\n    id: 7\n    body:\n        a\n        \tb\nIn the folder /work";
+        assert_eq!(question.question, expected);
     }
 
     #[test]
@@ -311,7 +319,7 @@ mod tests {
         let input = serde_json::json!({"command": "git push"});
         let call = Call { tool: "Bash", input: input.as_object().unwrap(), cwd: Path::new("/work") };
         let shown = asked("Bash", input.clone()).unwrap();
-        assert!(shows(&shown, &call));
+        assert!(shows(&shown, &call) && is_about(&shown, &call));
         assert!(!shows(&Question { question: "List the files?".into(), ..shown.clone() }, &call));
         assert!(!shows(&shown, &Call { cwd: Path::new("/"), ..call }));
         assert!(!shows(&Question { asked: Asked { approval: None, ..shown.asked.clone() }, ..shown }, &call));

@@ -2,7 +2,8 @@
 //!
 //! - `call`: a tool call and its hash; also the calls that `askbox hook` has let through, for the supervisor that is asked once more
 //! - `ask`: the question that shows the call, and what a person's reply means
-//! - `lines`: the lines of two texts, for an edit
+//! - `change`: what a call changes in a file, with the file as it is now
+//! - `lines`: the lines of two texts
 //! - `permit`: an answer allows exactly the call that was shown, once
 //! - `standing`: what a person has allowed or refused to a workflow for good, in the workflow's record
 //!
@@ -16,6 +17,7 @@
 
 pub mod ask;
 pub mod call;
+mod change;
 pub mod lines;
 pub mod permit;
 pub mod standing;

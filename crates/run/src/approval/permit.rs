@@ -71,7 +71,8 @@ pub fn record(mailbox: &Mailbox, round: &RoundId, answer: &Answer) {
     audit::record(mailbox, if answer.edited.is_some() { entry.why("edited: the answer has the text") } else { entry });
 }
 
-/// Decides about a call whose approval question was answered in this round. Only an answer to exactly this call counts. The first
+/// Decides about a call whose approval question was answered in this round. Only an answer to exactly this call counts, and it allows the
+/// call only if the file that it changes is still the one that the person saw. The first
 /// *allowed* uses the answer up, whatever process dies. After that, only a grant for the whole workflow allows the call again.
 ///
 /// A person may have changed the call. The operator's rules in `refuse` then count for the changed call as well.
@@ -79,7 +80,7 @@ pub fn record(mailbox: &Mailbox, round: &RoundId, answer: &Answer) {
 /// # Errors
 /// If the mark or the grant cannot be written: the call must not be made.
 pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
-    let (Some(reply), Some(answer)) = (reply(question).filter(|_| ask::shows(question, call)), &question.answer) else {
+    let (Some(reply), Some(answer)) = (reply(question).filter(|_| ask::is_about(question, call)), &question.answer) else {
         return Ok(Permit::Ask(Shown::First));
     };
     if let Err(why) = rules.policy.judge(question) {
@@ -93,6 +94,8 @@ pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &
         Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, &rules.policy, &round.workflow, call)? => {
             return Ok(allowed(call.input.clone()));
         }
+        // The file has changed since the person looked at it. Once the answer is used, the call itself may have changed it.
+        _ if !is_used(mailbox, round) && !ask::shows(question, call) => return Ok(Permit::Ask(Shown::First)),
         Reply::Once | Reply::Workflow => call.input.clone(),
         Reply::Edited(text) => match edited(call, text, rules) {
             Ok(edited) => edited,
@@ -231,6 +234,33 @@ mod tests {
         assert_eq!(allowed(world.permit(word("once", "ann"), &world.call())), Some(world.input.clone()));
         assert!(asks_again(&world.permit(word("once", "ann"), &world.call())));
         assert!(is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn an_answer_about_a_file_that_has_changed_is_not_used() {
+        let world = Answered::new();
+        let folder = world.mailbox.root().parent().unwrap();
+        let file = folder.join("f");
+        let input = json!({"file_path": "f", "old_string": "b=1", "new_string": "b=2", "replace_all": true});
+        let call = Call { tool: "Edit", input: input.as_object().unwrap(), cwd: folder };
+        std::fs::write(&file, "b=1\n").unwrap();
+        let question = ask::question(&world.round.workflow, &call, Shown::First).unwrap();
+        let permit = |answer| {
+            let question = Question { answer, ..question.clone() };
+            permit(&world.mailbox, &Policy::default(), &[], &world.round, &question, &call).unwrap()
+        };
+        std::fs::write(&file, "b=1\nrm -rf b=1\n").unwrap();
+        for answer in ["once", "workflow"] {
+            assert_eq!(permit(word(answer, "ann")), Permit::Ask(Shown::First));
+        }
+        assert!(!is_used(&world.mailbox, &world.round));
+        // A refusal is about the call, whatever the file has become.
+        assert!(matches!(permit(Some(Answer::declined(None, "ann", "inbox"))), Permit::Refused(_)));
+        std::fs::write(&file, "b=1\n").unwrap();
+        assert_eq!(permit(word("once", "ann")), Permit::Allowed);
+        // The call itself has changed the file.
+        std::fs::write(&file, "b=2\n").unwrap();
+        assert!(asks_again(&permit(word("once", "ann"))));
     }
 
     #[test]

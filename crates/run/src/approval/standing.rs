@@ -80,7 +80,7 @@ pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &C
         policy.takes_everything()
             || questions(mailbox, workflow, grant).any(|question| {
                 matches!(reply(&question), Some(Reply::Workflow))
-                    && ask::shows_in_other_words(&question, call)
+                    && ask::is_about_in_other_words(&question, call)
                     && policy.judge(&question).is_ok()
             })
     };
@@ -119,7 +119,7 @@ fn refusal(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, grant: &Gr
         is_there = true;
         let is_refusal = question.answer.as_ref().is_some_and(|answer| answer.always);
         if let Some(Reply::Refused(words)) = reply(&question).filter(|_| is_refusal)
-            && ask::shows_in_other_words(&question, call)
+            && ask::is_about_in_other_words(&question, call)
             && policy.judge(&question).is_ok()
         {
             return Some(words + &rule);
@@ -313,12 +313,12 @@ mod tests {
             let mut question = ask::question(&round.workflow, &Call { input: shown, ..world.call() }, ask::Shown::First).unwrap();
             (question.question_id, question.answer) = (Some(round.question), Some(refused()));
             for made in [&world.input, &first, &second] {
-                assert!(ask::shows_in_other_words(&question, &Call { input: made, ..world.call() }), "{}", question.question);
+                assert!(ask::is_about_in_other_words(&question, &Call { input: made, ..world.call() }), "{}", question.question);
             }
             let other = json!({"command": "git push -f"});
-            assert!(!ask::shows_in_other_words(&question, &Call { input: other.as_object().unwrap(), ..world.call() }));
+            assert!(!ask::is_about_in_other_words(&question, &Call { input: other.as_object().unwrap(), ..world.call() }));
             let more = Question { question: format!("{}\n    command: ls", question.question), ..question };
-            assert!(!ask::shows_in_other_words(&more, &world.call()));
+            assert!(!ask::is_about_in_other_words(&more, &world.call()));
         }
     }
 

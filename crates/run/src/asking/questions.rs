@@ -29,11 +29,13 @@ pub fn question(workflow: &WorkflowId, input: &Map<String, Value>) -> Result<Que
         [Value::Object(one)] => {
             let mut one = extended(one.clone());
             // A single question of the mailbox does not use these names of Claude Code. The parts of a batch do.
-            one.remove("header");
+            let header = one.remove("header");
+            let header = header.as_ref().and_then(Value::as_str).filter(|header| !header.trim().is_empty());
             if one.remove("multiSelect") == Some(Value::Bool(true)) {
                 one.insert("type".into(), "multi_choice".into());
             }
-            one.extend(title.map(|title| ("context".to_owned(), title.into())));
+            let context: Vec<_> = title.into_iter().chain(header).collect();
+            one.extend((!context.is_empty()).then(|| ("context".to_owned(), context.join("\n\n").into())));
             one
         }
         several => {
@@ -173,6 +175,16 @@ fn notes(question: &Question, answer: &Answer) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_single_question_keeps_its_header_for_the_person() {
+        let shown = |title: &str| {
+            let asked = serde_json::json!({"title": title, "questions": [{"question": "Which?", "header": "Database"}]});
+            question(&"w".parse().unwrap(), asked.as_object().unwrap()).unwrap().typed.asked.context
+        };
+        assert_eq!(shown("").as_deref(), Some("Database"));
+        assert_eq!(shown("The plan").as_deref(), Some("The plan\n\nDatabase"));
+    }
 
     #[test]
     fn each_note_goes_with_its_own_question() {

@@ -41,7 +41,7 @@ impl Reply {
     /// # Errors
     /// If the answer does not count, or is not about this request: the dialog stays at its terminal.
     pub fn of(mailbox: &Mailbox, config: &Config, round: &RoundId, question: &Question, request: &Request) -> Result<Self> {
-        let not_asked = || Error::failed("the answer is to another call", "answer it at its terminal");
+        let not_asked = || Error::failed("the answer is to another call, or its file has changed since", "answer it at its terminal");
         let answer = question.answer.as_ref().ok_or_else(not_asked)?;
         let policy = config.answers.policy();
         policy.judge(question).map_err(|why| Error::failed(format!("the answer does not count: {}", why.0), "answer it again"))?;

@@ -70,12 +70,13 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         None => String::new(),
     };
     let checkpoint = checkpoint_in_words(mailbox, question);
+    let asked = if question.question.is_empty() { question.title() } else { question.question.clone() };
     Ok(fill(
         template,
         &[
             ("workflow_id", Value::Own(run.workflow_id.as_str())),
             ("checkpoint", Value::Own(&checkpoint)),
-            ("question", Value::Text(&question.title())),
+            ("question", Value::Text(&asked)),
             ("answer", if answer_text::ends_clearly(question) { Value::Own(&answer) } else { Value::Line(&answer) }),
         ],
     ))

@@ -5,34 +5,12 @@ use crate::terminal::fitted;
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::approval::{Approval, ONCE, WORKFLOW};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::text::{self, excerpt};
+use askbox_mailbox::text::excerpt;
 use askbox_mailbox::{Folder, Question};
 
 /// The call as a rule of the operator's configuration, if one is written like it: what a standing decision is called in lists.
 pub fn as_rule(approval: &Approval) -> Option<String> {
     Some(format!("as a rule of [approvals]: {}", ToolRule::like_call(approval)?))
-}
-
-/// The call in a few words: as a rule of the operator's configuration if one is written like it, else by its tool.
-pub fn call_in_words(approval: &Approval) -> String {
-    let tool = || format!("this call of {}", excerpt(&text::visible(&approval.tool), 60));
-    like_call(approval).unwrap_or_else(tool)
-}
-
-/// A tool call in a few words, with what it does: as a rule if one is written like it, else the tool and the beginning of the call.
-pub fn call_with_input(question: &Question, approval: &Approval) -> String {
-    let tool = || format!("{} (\"{}\")", excerpt(&text::visible(&approval.tool), 30), excerpt(&call_in_one_line(question), 40));
-    like_call(approval).map_or_else(tool, |rule| excerpt(&rule, 60))
-}
-
-fn like_call(approval: &Approval) -> Option<String> {
-    ToolRule::like_call(approval).map(|rule| excerpt(&rule.to_string(), 120))
-}
-
-/// The call as the question shows it, in one line. The first line of the question only asks.
-pub fn call_in_one_line(question: &Question) -> String {
-    let call = question.question.split_once('\n').map_or("", |(_, call)| call);
-    call.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The commands that allow the call of a waiting approval, for copying, fitted to standard output: each command stays on one line. They

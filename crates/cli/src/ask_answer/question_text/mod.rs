@@ -14,7 +14,7 @@ mod part;
 mod round;
 mod title;
 
-pub use call::{as_rule, call_in_one_line, call_in_words, call_with_input, to_allow};
+pub use call::{as_rule, to_allow};
 pub use fit::{fitted, fitted_within};
 pub use origin::{Earlier, earlier, origin, within};
 pub use part::{asked, kind, part};

@@ -144,7 +144,8 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
         return wrong("question", "has a line about a call that askbox does not write");
     }
     // The person would change another text than the one that they read.
-    let is_shown = |editable: &approval::Editable| editable.is_shown_in(shown) || asked.live.is_some() && editable.is_in_diff_of(shown);
+    let is_diff = ["Edit", "Write"].contains(&approval.tool.as_str());
+    let is_shown = |editable: &approval::Editable| editable.is_shown_in(shown) || is_diff && editable.is_in_diff_of(shown);
     if approval.editable.as_ref().is_some_and(|editable| !is_shown(editable)) && !shows_its_plan(asked, approval) {
         return wrong("approval", "has an editable text that the question does not show");
     }

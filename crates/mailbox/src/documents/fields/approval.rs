@@ -35,9 +35,9 @@ impl Editable {
         format!("{question}\n").contains(&format!("\n{}", shown_field(&self.field, &self.text)))
     }
 
-    /// True if each line of the text stands in this text of a question. The dialog of a live session shows an edit as a diff.
+    /// True if each line of the text stands in this text of a question, which shows a change of a file as a diff.
     pub(in crate::documents) fn is_in_diff_of(&self, question: &str) -> bool {
-        text::visible(&self.text).lines().all(|line| question.contains(line))
+        self.text.split(['\n', '\r']).all(|line| question.contains(&text::visible(line)))
     }
 }
 
@@ -45,12 +45,18 @@ impl Editable {
 /// of askbox.
 #[must_use]
 pub fn shown_field(name: &str, value: &str) -> String {
-    let (name, value) = (text::visible(name).replace('\n', "\\u{a}"), text::visible(value));
+    let (name, value) = (on_a_line(name), text::visible(value));
     if value.contains('\n') {
         format!("    {name}:\n        {}\n", value.replace('\n', "\n        "))
     } else {
         format!("    {name}: {value}\n")
     }
+}
+
+/// Returns the text of [`text::visible`] on one line.
+#[must_use]
+pub fn on_a_line(value: &str) -> String {
+    text::visible(value).replace('\n', "\\u{a}")
 }
 
 /// The SHA-256 of a tool call: its tool, its folder and its input.

@@ -1,12 +1,15 @@
 //! The text of a question about a tool call. askbox writes every line of it, so a reader recognises text that somebody else wrote.
 //!
 //! 1. The first line names the tool, or says that a plan is asked about.
-//! 2. The call's own texts follow, indented by four spaces or more.
+//! 2. The call's own texts follow, indented by four spaces or more: first its object, such as a path, then what changes, then the rest.
 //! 3. Each line below begins with askbox's words, in this order: [`FOLDER`], [`SUBAGENT`], [`ABOUT_SUBAGENT`], [`AGENT_SAYS`].
 //!
 //! So no line of the call or of the agent looks like a line that askbox prints below the question, such as a command to copy.
 
+use std::path::Path;
+
 use crate::documents::fields::live::EXIT_PLAN_MODE;
+use crate::documents::question::Question;
 use crate::text;
 
 /// The beginning of the first line, in front of the tool's name.
@@ -15,6 +18,20 @@ const MAY_CALL: &str = "May the agent call ";
 const ONCE_MORE: [&str; 2] = [" once more? Allowed ", "; it may have run."];
 /// The most characters of a tool's name.
 const LONGEST_TOOL: usize = 200;
+/// The most characters of a path in the short form of a call.
+const LONGEST_PATH: usize = 40;
+/// The most characters of another text in the short form of a call.
+const LONGEST_VALUE: usize = 100;
+
+/// The fields of a call's input that name its object: what is run, changed, read or fetched. They are shown first, in this order.
+const OBJECTS: [&str; 8] = ["command", "file_path", "notebook_path", "filePath", "url", "query", "pattern", "path"];
+/// The longest text that is shown above the longer ones, in bytes.
+const SHORT: usize = 80;
+
+/// The words in front of the number of lines of a new file.
+pub const NEW: &str = "new, ";
+/// The words in front of the number of lines that a change removes and adds.
+pub const CHANGE: &str = "change ";
 
 /// The first line of a question about a plan.
 pub const PLAN: &str = "May the agent carry out this plan?";
@@ -35,16 +52,78 @@ const INDENTATION: &str = "    ";
 /// Returns the first line of the question about a call of this tool. `allowed` names the time and the person, if somebody allowed it before and it may have run.
 #[must_use]
 pub fn first_line(tool: &str, allowed: Option<&str>) -> String {
+    first_line_of(&in_words(tool, "of server"), allowed)
+}
+
+fn first_line_of(tool: &str, allowed: Option<&str>) -> String {
     let (tool, [once_more, may_have_run]) = (text::excerpt(&text::visible(tool), LONGEST_TOOL), ONCE_MORE);
     allowed.map_or_else(|| format!("{MAY_CALL}{tool}?"), |allowed| format!("{MAY_CALL}{tool}{once_more}{allowed}{may_have_run}"))
 }
 
-/// True if this is the first line of a question about a call of this tool.
+/// The tool's name for people: a tool of an MCP server is told as `TOOL of SERVER`.
+fn in_words(tool: &str, of: &str) -> String {
+    let of_server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    of_server.map_or_else(|| tool.to_owned(), |(server, tool)| format!("{tool} {of} {server}"))
+}
+
+/// True if this is the first line of a question about a call of this tool. An earlier version wrote the name of an MCP server's tool as it is.
 #[must_use]
 pub fn is_first_line(line: &str, tool: &str) -> bool {
-    let first = first_line(tool, None);
-    let rest = line.strip_prefix(first.trim_end_matches('?')).and_then(|rest| rest.strip_prefix(ONCE_MORE[0]));
-    line == first || rest.is_some_and(|rest| rest.ends_with(ONCE_MORE[1]))
+    [first_line(tool, None), first_line_of(tool, None)].iter().any(|first| {
+        let rest = line.strip_prefix(first.trim_end_matches('?')).and_then(|rest| rest.strip_prefix(ONCE_MORE[0]));
+        line == first || rest.is_some_and(|rest| rest.ends_with(ONCE_MORE[1]))
+    })
+}
+
+/// The place of a field of the input among the others: the object first, then short texts, then long ones.
+#[must_use]
+pub fn place(name: &str, value: &str) -> (usize, bool) {
+    let object = OBJECTS.iter().position(|object| *object == name).unwrap_or(OBJECTS.len());
+    (object, value.contains('\n') || value.len() > SHORT)
+}
+
+/// Returns the call of a question in a few words, as its text shows it: `Edit settings.py (−2 +2)`, `Bash: git push`. `None` if the text
+/// shows nothing of a call. All characters can be seen.
+#[must_use]
+pub fn in_short(question: &Question) -> Option<String> {
+    let approval = question.asked.approval.as_ref()?;
+    let (first, call) = question.question.split_once('\n')?;
+    if first == PLAN {
+        let title = question.asked.context.as_deref()?.lines().map(|line| line.trim_matches(['#', ' '])).find(|line| !line.is_empty())?;
+        return Some(format!("carry out this plan: {}", text::excerpt(&text::visible(title), LONGEST_VALUE)));
+    }
+    let mut lines = call.lines().map_while(|line| line.strip_prefix(INDENTATION));
+    let (name, value) = lines.next()?.split_once(':')?;
+    let (value, more) = if value.is_empty() { (lines.next()?, " …") } else { (value, "") };
+    let value = value.trim();
+    let changed = |line: &str| match line.strip_prefix(CHANGE) {
+        Some(changed) => changed.strip_suffix(':').map(str::to_owned),
+        None => line.starts_with(NEW).then(|| line.to_owned()),
+    };
+    let changed = lines.take(2).find_map(changed).map(|changed| format!(" ({changed})")).unwrap_or_default();
+    let tool = text::excerpt(&text::visible(&in_words(&approval.tool, "of")), LONGEST_PATH);
+    let short = || format!("{}{more}", text::excerpt(value, LONGEST_VALUE));
+    let words = match (approval.tool.as_str(), name) {
+        ("WebFetch", "url") => format!("fetch {}", short()),
+        ("WebSearch", "query") => format!("search {}", short()),
+        (_, "file_path" | "notebook_path" | "filePath" | "path") => {
+            format!("{tool} {}{changed}", short_path(value, question.cwd.as_deref()))
+        }
+        _ => format!("{tool}: {}", short()),
+    };
+    Some(if first.contains(ONCE_MORE[0]) { format!("(once more) {words}") } else { words })
+}
+
+/// A path below the folder without the folder. A long one is cut in its middle, so that its last part is seen.
+fn short_path(path: &str, folder: Option<&Path>) -> String {
+    let below = folder.and_then(|folder| Path::new(path).strip_prefix(folder).ok()).and_then(Path::to_str);
+    let path = text::excerpt(below.filter(|below| !below.is_empty()).unwrap_or(path), usize::MAX);
+    let length = path.chars().count();
+    if length <= LONGEST_PATH {
+        return path;
+    }
+    let (begin, end) = (LONGEST_PATH / 4, LONGEST_PATH - LONGEST_PATH / 4 - 1);
+    path.chars().take(begin).chain(['…']).chain(path.chars().skip(length - end)).collect()
 }
 
 /// True if each line of the question about a call of this tool is one that askbox writes.
@@ -70,6 +149,38 @@ pub(in crate::documents) fn is_askboxs(question: &str, tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::fields::approval::{Approval, CallHash};
+
+    fn short(tool: &str, call: &str) -> Option<String> {
+        let mut question = Question::new("w".parse().unwrap(), format!("{}\n{call}", first_line(tool, None)));
+        question.cwd = Some("/work".into());
+        question.asked.approval = Some(Approval { tool: tool.into(), sha256: CallHash::of_bytes(&[7; 32]), editable: None });
+        in_short(&question)
+    }
+
+    #[test]
+    fn a_call_in_short_names_its_object() {
+        let deep = format!("/work/{}settings.py", "long/".repeat(20));
+        for (tool, call, expected) in [
+            ("Bash", "    command: git push", "Bash: git push"),
+            ("Bash", "    command:\n        cd x\n        rm y", "Bash: cd x …"),
+            ("Edit", "    file_path: /work/a.py\n    change −2 +2:\n        line 1:\n        - a", "Edit a.py (−2 +2)"),
+            (
+                "Write",
+                "    file_path: /work/.git/hooks/x\n    new, 120 lines\n    content:\n        y",
+                "Write .git/hooks/x (new, 120 lines)",
+            ),
+            ("Write", "    file_path: /etc/x\n    content: change 1:", "Write /etc/x"),
+            ("WebFetch", "    url: https://x.org\n    prompt: what", "fetch https://x.org"),
+            ("mcp__notes__add", "    text: milk", "add of notes: milk"),
+            ("Read", &format!("    file_path: {deep}"), "Read long/long/…ng/long/long/long/settings.py"),
+        ] {
+            assert_eq!(short(tool, call).as_deref(), Some(expected));
+        }
+        assert_eq!(short("Bash", "In the folder /work"), None);
+        assert!(is_first_line("May the agent call add of server notes?", "mcp__notes__add"));
+        assert!(is_first_line("May the agent call mcp__notes__add?", "mcp__notes__add"));
+    }
 
     #[test]
     fn each_line_about_a_call_is_one_that_askbox_writes() {
