@@ -48,8 +48,10 @@ fn all_of_a_question_stands_above_its_button() {
     let world = World::new();
     world.make_mailbox();
     let lines = |word: &str| (0..60).map(|n| format!("{word} {n}\n")).collect::<String>();
-    let call = format!("May the agent call Bash?\n    command:\n{}        last line of the call", lines("        echo"));
+    let command = format!("{}last line of the call", lines("echo"));
+    let call = format!("May the agent call Bash?\n    command:\n        {}\nIn the folder /work", command.replace('\n', "\n        "));
     let mut call = approval_question("call", &call);
+    call["approval"]["editable"] = json!({"field": "command", "text": command});
     call["question_id"] = "01a213c1-76f0-7272-8998-8d6c8bc01663".into();
     std::fs::write(world.mailbox().join("pending/call.json"), call.to_string()).unwrap();
     let long = json!({
@@ -68,7 +70,7 @@ fn all_of_a_question_stands_above_its_button() {
     let given = json!({
         "base": page.browser().origin(), "links": links,
         "questions": [
-            {"place": at("call"), "button": "Allow", "texts": ["last line of the call"]},
+            {"place": at("call"), "button": "Allow", "texts": ["last line of the call"], "isCall": true},
             {"place": at("long"), "button": "Send the answer",
              "texts": ["last line of the question", "last line of the context", "last line of an option", "last line of a preview"]},
         ],

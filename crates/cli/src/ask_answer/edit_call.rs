@@ -95,16 +95,15 @@ fn from_file(file: &Path) -> Result<String> {
 }
 
 /// Lets the person change `begun` in the editor, with `below` as a reminder. Characters that cannot be seen stand there as `\u{…}`, and an
-/// unchanged one comes back as it was. A tab stays: each editor shows it, and files of many languages are full of it.
+/// unchanged one comes back as it was.
 fn in_editor(original: &str, begun: &str, below: &str) -> Result<String> {
-    let written_out = |text: &str| text.split('\t').map(text::visible).collect::<Vec<_>>().join("\t");
-    let shown = written_out(begun);
+    let shown = text::visible(begun);
     let below = if shown == begun {
         below.to_owned()
     } else {
         format!("Above, \\u{{…}} stands for a character that cannot be seen. It stays unless you change it.\n\n{below}")
     };
-    let edited = with_ends_of(&written_out(original), &editor::write_from(&shown, &below, ".txt")?.text);
+    let edited = with_ends_of(&text::visible(original), &editor::write_from(&shown, &below, ".txt")?.text);
     Ok(text::of_visible(&edited))
 }
 
@@ -138,18 +137,18 @@ pub fn refuse_rules(context: &Context) -> Vec<ToolRule> {
     context.config().map(|config| config.approvals.refuse).unwrap_or_default()
 }
 
-/// The whole question about the call, with the changed text in place of the editable one. Invisible characters are escaped.
-fn whole_call(question: &str, editable: &Editable, edited: &str) -> Vec<(Tint, String)> {
+/// The whole question about a call, with the changed text in place of the editable one. Invisible characters are escaped.
+pub fn whole_call(question: &str, editable: &Editable, edited: &str) -> Vec<(Tint, String)> {
     let plain = |text: &str| text.lines().map(|line| (Tint::Plain, line.to_owned())).collect::<Vec<_>>();
     let (text, field) = (format!("{question}\n"), shown_field(&editable.field, &editable.text));
-    // The dialog of a live session shows an edit as a diff, and a plan somewhere else. The changed text then stands below the question.
+    // A change of a file is shown as a diff, and a plan somewhere else. The changed text then stands below the question.
     let (before, after) = text.split_once(&format!("\n{field}")).unwrap_or((&text, ""));
     let head = plain(&shown_field(&editable.field, "\n")).into_iter().take(1);
     plain(before).into_iter().chain(head).chain(difference(&editable.text, edited)).chain(plain(after)).collect()
 }
 
 /// The lines of the text, with those that are removed and added. Invisible characters are escaped.
-pub fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
+fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
     let (original, edited) = (text::visible(original), text::visible(edited));
     let line = |change: Change<&str>| {
         let (tint, sign) = match change.tag() {

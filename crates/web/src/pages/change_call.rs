@@ -15,7 +15,7 @@ use askbox_config::ToolRule;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::answer::{Answer, AnswerValue};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
-use askbox_mailbox::documents::fields::approval::{Approval, EDITED, Editable};
+use askbox_mailbox::documents::fields::approval::{EDITED, Editable};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::round::Round;
@@ -31,7 +31,7 @@ struct ChangePage {
     host: Option<String>,
     tool: String,
     field: String,
-    /// All lines of the text: `added`, `removed` or `same`, and the line.
+    /// All lines of the changed call: `added`, `removed` or `same`, and the line.
     lines: Vec<(&'static str, String)>,
     shown: Shown,
     /// Binds the button to this question and this text.
@@ -42,8 +42,7 @@ struct ChangePage {
 
 /// Returns the reason why a browser cannot change the text of this call: it would change characters by itself, or not show them.
 pub fn unfit(editable: &Editable) -> Option<&'static str> {
-    let without_tabs = editable.text.replace('\t', "");
-    (text::still_visible(&without_tabs) != without_tabs)
+    (text::still_visible(&editable.text) != editable.text)
         .then_some("It has characters that a browser would change, or not show. Change it in a terminal.")
 }
 
@@ -66,24 +65,23 @@ pub fn page(visit: &Visit, host: Option<&HostName>, round: &Round, shown: Shown,
         Some(host) => (format!("{host}:{}", round.id.workflow), Frame::new(visit, "").for_another_machine()),
         None => (round.id.workflow.to_string(), Frame::new(visit, "")),
     };
-    let of = |of: fn(&Approval, &Editable) -> String| {
-        let editable = approval.and_then(|approval| Some((approval, approval.editable.as_ref()?)));
-        editable.map(|(approval, editable)| of(approval, editable)).unwrap_or_default()
-    };
-    let original = of(|_, editable| editable.text.clone());
     let class = |tint| match tint {
         Tint::Green => "added",
         Tint::Red => "removed",
         Tint::Cyan | Tint::Plain => "same",
     };
+    let editable = approval.and_then(|approval| approval.editable.as_ref());
+    let lines = editable.map(|editable| edit_call::whole_call(&round.document.typed.question, editable, edited)).unwrap_or_default();
+    // The heading asks.
+    let lines = lines.into_iter().skip(1).map(|(tint, line)| (class(tint), text::still_visible(&line))).collect();
     let page = ChangePage {
         frame,
         workflow,
         question_id: round.id.question.to_string(),
         host: host.map(HostName::to_string),
-        tool: of(|approval, _| text::visible(&approval.tool)),
-        field: of(|_, editable| text::visible(&editable.field)),
-        lines: edit_call::difference(&original, edited).into_iter().map(|(tint, line)| (class(tint), line)).collect(),
+        tool: approval.map(|approval| text::visible(&approval.tool)).unwrap_or_default(),
+        field: editable.map(|editable| text::visible(&editable.field)).unwrap_or_default(),
+        lines,
         shown,
         seen: form::seen(shown, edited),
         edited: edited.to_owned(),
