@@ -92,6 +92,49 @@ fn a_write_is_shown_whole_and_made_once() {
     assert_eq!(std::fs::read_to_string(&file).expect("it was written"), "first\n\u{202e}second\n");
 }
 
+/// The question about a file that somebody has changed since it was asked about the first time.
+fn shows_the_file_as_it_is(asked: &Value) {
+    let text = asked["question"].as_str().expect("a text");
+    assert!(text.contains("    change −1 +1:\n        line 1:\n        - somebody's\n        + the agent's\n"), "{text}");
+}
+
+#[test]
+fn an_allowance_of_a_file_that_has_changed_is_asked_again() {
+    let world = super::world_with("[approvals]\nask = ['Edit']\n");
+    let file = world.work().join("a.txt");
+    let write = json!({"tool": "Write", "input": {"content": "the agent's\n", "file_path": file}});
+    super::begin(&world, &json!([write, {"text": "left it"}]));
+    let asked = wait_until_it_asks(&world, 1);
+    let text = asked["question"].as_str().expect("a text");
+    assert!(text.contains("a.txt\n    new, 1 line\n    content:\n        the agent's\n"), "{text}");
+    assert!(world.ok("ask-answer", &["list"]).contains("Write a.txt (new, 1 line)"));
+    std::fs::write(&file, "somebody's\n").expect("a file");
+    world.answer("w", "once");
+    shows_the_file_as_it_is(&wait_until_it_asks(&world, 2));
+    world.ok("ask-answer", &["decline", "w"]);
+    world.wait_state("w", "delivered");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), "somebody's\n");
+}
+
+#[test]
+fn a_held_call_whose_file_has_changed_is_asked_about_again() {
+    let world = super::world_with("[limits]\nhold = '30m'\n");
+    let file = world.work().join("a.txt");
+    let write = json!({"tool": "Write", "input": {"content": "the agent's\n", "file_path": file}});
+    super::begin(&world, &json!([write, {"text": "left it"}]));
+    world.wait_status("w", "the question", |_| world.names("pending") == ["w.json"]);
+    let first = world.document("pending/w.json");
+    std::fs::write(&file, "somebody's\n").expect("a file");
+    world.answer("w", "once");
+    world.wait_status("w", "the next question", |_| {
+        world.names("pending") == ["w.json"] && world.document("pending/w.json")["question_id"] != first["question_id"]
+    });
+    shows_the_file_as_it_is(&world.document("pending/w.json"));
+    world.ok("ask-answer", &["decline", "w"]);
+    world.wait_state("w", "delivered");
+    assert_eq!((std::fs::read_to_string(&file).expect("the file").as_str(), world.launches().len()), ("somebody's\n", 1));
+}
+
 mod promises {
     use super::*;
 

@@ -40,7 +40,8 @@ run(async ({ base, links, questions }) => {
       await page.locator("summary").filter({ hasText: "Change the call first" }).click();
       await page.locator("#edited").fill("echo changed");
       await page.getByRole("button", { name: "Show the change" }).click();
-      await page.getByText("In the folder /work").waitFor();
+      await page.getByRole("heading", { name: "like this, one time" }).waitFor();
+      for (const text of ["last line of the call", "+echo changed", "In the folder /work"]) await page.getByText(text).waitFor();
       const shown = await page.evaluate(() => [...document.querySelectorAll("[hidden]")].filter((each) => each.getClientRects().length).map((each) => each.outerHTML.slice(0, 60)));
       assert.deepStrictEqual(shown, [], `hidden elements are drawn (${size})`);
       await page.context().close();

@@ -24,7 +24,7 @@ const LONGEST_PATH: usize = 40;
 const LONGEST_VALUE: usize = 100;
 
 /// The fields of a call's input that name its object: what is run, changed, read or fetched. They are shown first, in this order.
-const OBJECTS: [&str; 8] = ["command", "file_path", "notebook_path", "filePath", "url", "query", "pattern", "path"];
+const OBJECTS: [&str; 9] = ["command", "patch", "file_path", "notebook_path", "filePath", "url", "query", "pattern", "path"];
 /// The longest text that is shown above the longer ones, in bytes.
 const SHORT: usize = 80;
 
