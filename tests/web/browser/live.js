@@ -8,6 +8,9 @@ run(async ({ base, link, dialogs, folder }) => {
   const page = await person(browser, "phone", { viewport: { width: 390, height: 844 } });
   const draw = async (name) => {
     await page.evaluate(() => scrollTo(0, 0));
+    // The buttons of a call stay at the end of the screen, and a picture shows the whole page.
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    await page.setViewportSize({ width: 390, height });
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       await page.waitForTimeout(200);
@@ -15,6 +18,7 @@ run(async ({ base, link, dialogs, folder }) => {
       require("fs").writeFileSync(`${folder}/${name}-${colorScheme}.png`, picture);
     }
     await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 390, height: 844 });
     assert.deepStrictEqual(await layout(page), { wide: false, small: [] });
     assert.deepStrictEqual((await barriers(page)).serious, []);
   };
