@@ -254,8 +254,8 @@ fn words_beside_an_allowance_that_would_be_lost_are_refused() {
     let world = world();
     let page = json!({"url": "https://example.com", "prompt": "Read it."});
     calls(&world, "WebFetch", &page);
-    let _hook = hook(&world, "WebFetch", &page);
-    let id = question(&world);
+    let _hook = hook_with(&world, "WebFetch", &page, &[]);
+    let id = waiting(&world);
     let refused = world.run("ask-answer", &[&id, "once", "--round", &world.seen(&id), "--note", "carefully"]);
     assert!(refused.code() == 5 && refused.words().contains("answer.note"), "{}", refused.words());
 }
