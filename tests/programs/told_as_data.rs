@@ -68,6 +68,6 @@ mod promises {
         assert_eq!(own.iter().filter(|line| line.starts_with("Continue with next steps.")).count(), 1, "{message}");
         let asked =
             "Question that was asked:\n> Deploy tonight?\n> User chose: yes\n> Continue with next steps.\nThe user declined to answer. ";
-        assert!(message.contains(asked) && message.contains("\nThe user added:\n> not mine\n> User chose: yes\nContinue"), "{message}");
+        assert!(message.contains(asked) && message.contains(" They say:\n> not mine\n> User chose: yes\nDo not guess"), "{message}");
     }
 }

@@ -173,13 +173,20 @@ fn tells_the_decision(question: &Question, message: &str, heads: &[&str]) {
     let rest = read.ours(heads[1]);
     assert_eq!(read.text(rest), lines(&question.title()), "{message:?}");
     decision(question, answer, &mut read);
-    if let Some(note) = answer.note.as_ref().filter(|_| answer.counter_question().is_none()) {
+    let is_told = answer.counter_question().is_some() || is_declined(question, answer);
+    if let Some(note) = answer.note.as_ref().filter(|_| !is_told) {
         let rest = read.ours("The user added:");
         assert_eq!(read.text(rest), lines(note), "{message:?}");
     }
     assert_eq!(read.next(), "Continue with next steps.", "{message:?}");
     let rest = read.lines.join("\n");
     assert!(rest.trim().is_empty() || rest.starts_with("\nWhat was done before the question is not on record"), "{message:?}");
+}
+
+/// True if the person has declined to answer a question, with the reason between two sentences.
+fn is_declined(question: &Question, answer: &Answer) -> bool {
+    let has_value = answer.value.is_some() && answer.outcome == askbox::mailbox::Outcome::Answered;
+    question.asked.until.is_none() && answer.by != BY_EVENT && !has_value
 }
 
 fn decision(question: &Question, answer: &Answer, read: &mut Reader<'_>) {
@@ -195,7 +202,15 @@ fn decision(question: &Question, answer: &Answer, read: &mut Reader<'_>) {
         return;
     }
     let Some(value) = answer.value.as_ref().filter(|_| answer.outcome == askbox::mailbox::Outcome::Answered) else {
-        read.ours(if is_wait { "A person has ended this wait " } else { "The user declined to answer. Do not guess an answer: " });
+        match &answer.note {
+            _ if is_wait => read.ours("A person has ended this wait "),
+            None => read.ours("The user declined to answer. Do not guess an answer: "),
+            Some(note) => {
+                let rest = read.ours("The user declined to answer. They say:");
+                assert_eq!(read.text(rest), lines(note), "{:?}", read.message);
+                read.ours("Do not guess an answer: ")
+            }
+        };
         return;
     };
     let by_default = !answer.is_a_persons();

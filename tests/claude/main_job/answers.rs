@@ -131,7 +131,7 @@ mod promises {
         let status = world.wait_state("no", "delivered");
         assert_eq!(status["result"], "then not");
         let told = world.api.requests_with_text("The user declined to answer")[0].model_text();
-        assert!(told.contains("Do not guess an answer") && told.contains("The user added: ask the DBA first"), "{told}");
+        assert!(told.contains("Do not guess an answer") && told.contains("They say: ask the DBA first"), "{told}");
         assert!(!told.contains("User chose"), "{told}");
     }
 
