@@ -73,6 +73,12 @@ fn codex_asks_with_a_tool_of_askbox() {
     scene_with("", "workspace-write").asks_with_a_tool_of_askbox(&ask, OWN_TOOL);
 }
 
+#[test]
+fn a_call_of_codex_that_its_user_changed_is_made_anew() {
+    needs!("acp-agents");
+    scene_with("", "workspace-write").has_its_call_changed(outside_the_sandbox);
+}
+
 mod promises {
     use super::*;
 

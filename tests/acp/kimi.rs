@@ -69,6 +69,12 @@ fn kimi_asks_with_a_tool_of_askbox() {
     scene_with("allowed_tools = []").asks_with_a_tool_of_askbox(&json!({"tool": "mcp__askbox__ask_user", "input": input}), OWN_TOOL);
 }
 
+#[test]
+fn a_call_of_kimi_that_its_user_changed_is_made_anew() {
+    needs!("acp-agents");
+    scene_with("").has_its_call_changed(shell);
+}
+
 mod promises {
     use super::*;
 

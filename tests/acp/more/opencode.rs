@@ -33,6 +33,12 @@ fn opencode_asks_and_comes_back_with_the_answer() {
 
 #[test]
 #[ignore = "tests/run agents runs it"]
+fn a_call_of_opencode_that_its_user_changed_is_made_anew() {
+    opencode("").has_its_call_changed(shell);
+}
+
+#[test]
+#[ignore = "tests/run agents runs it"]
 fn a_call_of_opencode_waits_overnight_and_runs_once() {
     opencode(OVERNIGHT).waits_overnight_for_a_permission(shell);
 }
