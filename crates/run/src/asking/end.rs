@@ -28,8 +28,6 @@ pub enum End {
 
 /// The words for [`End::NotKnownYet`].
 pub const NOT_KNOWN_YET: &str = "sent, not known yet: the session has not shown if it took the answer";
-/// How a session's dialog has ended if a person or a hook at its terminal was first, and nobody knows with what.
-pub const AT_ITS_TERMINAL: &str = "the dialog was answered at its terminal, or by another hook";
 /// The reason if the session asks the same again, so that it has not taken the answer.
 pub const ASKS_AGAIN: &str = "it did not reach the session, which asks the same again";
 /// The reason if the process that took the answer ended before it sent it.

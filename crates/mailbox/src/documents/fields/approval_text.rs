@@ -20,6 +20,8 @@ const ONCE_MORE: [&str; 2] = [" once more? Allowed ", "; it may have run."];
 const LONGEST_TOOL: usize = 200;
 /// The most characters of a path in the short form of a call.
 const LONGEST_PATH: usize = 40;
+/// The most lines of a value in short.
+const MOST_LINES: usize = 20;
 /// The most characters of another text in the short form of a call.
 const LONGEST_VALUE: usize = 100;
 
@@ -92,22 +94,25 @@ pub fn in_short(question: &Question) -> Option<String> {
         let title = question.asked.context.as_deref()?.lines().map(|line| line.trim_matches(['#', ' '])).find(|line| !line.is_empty())?;
         return Some(format!("carry out this plan: {}", text::excerpt(&text::visible(title), LONGEST_VALUE)));
     }
-    let mut lines = call.lines().map_while(|line| line.strip_prefix(INDENTATION));
+    let mut lines = call.lines().map_while(|line| line.strip_prefix(INDENTATION)).peekable();
     let (name, value) = lines.next()?.split_once(':')?;
-    let (value, more) = if value.is_empty() { (lines.next()?, " …") } else { (value, "") };
-    let value = value.trim();
+    let mut value = value.trim().to_owned();
+    if value.is_empty() {
+        let of_value = std::iter::from_fn(|| lines.next_if(|line| line.starts_with(INDENTATION)));
+        value = of_value.map(str::trim).filter(|line| !line.is_empty()).take(MOST_LINES).collect::<Vec<_>>().join(" ⏎ ");
+    }
     let changed = |line: &str| match line.strip_prefix(CHANGE) {
         Some(changed) => changed.strip_suffix(':').map(str::to_owned),
         None => line.starts_with(NEW).then(|| line.to_owned()),
     };
     let changed = lines.take(2).find_map(changed).map(|changed| format!(" ({changed})")).unwrap_or_default();
     let tool = text::excerpt(&text::visible(&in_words(&approval.tool, "of")), LONGEST_PATH);
-    let short = || format!("{}{more}", text::excerpt(value, LONGEST_VALUE));
+    let short = || text::excerpt(&value, LONGEST_VALUE);
     let words = match (approval.tool.as_str(), name) {
         ("WebFetch", "url") => format!("fetch {}", short()),
         ("WebSearch", "query") => format!("search {}", short()),
         (_, "file_path" | "notebook_path" | "filePath" | "path") => {
-            format!("{tool} {}{changed}", short_path(value, question.cwd.as_deref()))
+            format!("{tool} {}{changed}", short_path(&value, question.cwd.as_deref()))
         }
         _ => format!("{tool}: {}", short()),
     };
@@ -163,7 +168,7 @@ mod tests {
         let deep = format!("/work/{}settings.py", "long/".repeat(20));
         for (tool, call, expected) in [
             ("Bash", "    command: git push", "Bash: git push"),
-            ("Bash", "    command:\n        cd x\n        rm y", "Bash: cd x …"),
+            ("Bash", "    command:\n        cd x\n        rm y", "Bash: cd x ⏎ rm y"),
             ("Edit", "    file_path: /work/a.py\n    change −2 +2:\n        line 1:\n        - a", "Edit a.py (−2 +2)"),
             (
                 "Write",
