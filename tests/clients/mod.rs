@@ -9,3 +9,4 @@ mod plain_post;
 mod runs;
 mod scripts;
 mod sdks;
+mod words;

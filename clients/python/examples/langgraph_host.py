@@ -16,10 +16,12 @@ State = TypedDict("State", {"command": str, "output": str, "port": str})
 
 
 def act(state: State) -> dict[str, str]:
-    why_not = askbox.langgraph.why_not("shell", state["command"])  # what stands above this line runs again when the graph goes on
-    if why_not:
-        return {"output": why_not}
-    return {"output": subprocess.run(state["command"], shell=True, text=True, capture_output=True).stdout}
+    # What stands above this line runs again when the graph goes on.
+    permit = askbox.langgraph.permit("shell", {"command": state["command"]})
+    if permit.arguments is None:
+        return {"output": permit.words}
+    made = subprocess.run(permit.arguments["command"], shell=True, text=True, capture_output=True)
+    return {"output": made.stdout + permit.words}
 
 
 def configure(state: State) -> dict[str, str]:

@@ -6,18 +6,18 @@ import { isDeepStrictEqual } from "node:util";
 import { Mailbox } from "../index.js";
 import { Conflict, Invalid, Waiting } from "./errors.js";
 import { resumed } from "./resumed.js";
+import { Decision, MAYBE } from "./words.js";
 
 /** The version of what a helper saves. A helper refuses any other one with Invalid, so the round is parked. */
 const VERSION = 1;
 
-const MAYBE =
-  "This call may have been made already, by an earlier attempt that did not come to its end. It was not made again now. " +
-  "Look for its effect before you go on, or ask the person.";
-
-/** The part of a question that shows a call whole and asks whether it may be made. */
+/** The part of a question that shows a call whole and asks whether it may be made. Arguments with names may be changed. */
 export function permission(id, name, input) {
   const shown = JSON.stringify(input, null, 2).replaceAll(/^/gm, "    ");
-  return { id, question: `Allow ${name}?\n\n${shown}`, type: "choice", options: ["allow", "deny"], free_text: false };
+  const named = input !== null && typeof input === "object" && !Array.isArray(input) && Object.keys(input).length ? input : null;
+  const how = named ? "\n\nTo change it, answer with the changed arguments as a JSON object." : "";
+  const part = { id, question: `Allow ${name}?\n\n${shown}${how}`, type: "choice", options: ["allow", "deny"] };
+  return { ...part, free_text: named !== null, call: [name, named] };
 }
 
 /** One run of a helper. */
@@ -26,6 +26,7 @@ export class Host {
   #box;
   #workflowId;
   #run;
+  #state = null;
   /** The parts of the answer, by the ids of the calls. */
   decisions = new Map();
 
@@ -54,12 +55,15 @@ export class Host {
           `the answer to ${run.questionId} is about other calls than those that ${this.#workflowId} has saved`,
           "see both: ask-answer show and checkpoint show",
         );
-      this.decisions = decisionsOf(document, run.answer);
+      this.#state = saved;
+      this.decisions = decisionsOf(saved, run.answer);
+      for (const { unclear } of this.decisions.values()) if (unclear !== null) await this.askAgain(unclear);
       return saved.state;
     }
     // This state was saved on the way to a question: by an earlier attempt of this round, or by a program outside of a run.
     const found = await this.#box.round(this.#workflowId);
-    if (!found || !asks(found.document, saved)) await this.#post(saved.question);
+    // The round of this run asks the same, if its answer was unclear and is asked about again.
+    if (!found || !asks(found.document, saved) || found.questionId === run?.questionId) await this.#post(saved.question);
     if (!run && found.folder === "closed") return null;
     if (!run && found.folder !== "pending")
       throw new Conflict(
@@ -82,22 +86,32 @@ export class Host {
 
   /** Saves the state durably, posts the question, and throws Waiting. `parts` are the calls, by their own ids. */
   async ask(parts, state) {
-    const { id: _, ...only } = parts[0];
+    const calls = Object.fromEntries(parts.map(({ id, call }) => [id, call]));
+    const questions = parts.map(({ call: _, ...part }) => part);
+    const { id: _, ...only } = questions[0];
     const sdk = { name: this.#sdk, calls: parts.map((part) => part.id) };
-    const question = { workflow_id: this.#workflowId, ...(parts.length === 1 ? only : { questions: parts }), sdk };
+    const question = { workflow_id: this.#workflowId, ...(parts.length === 1 ? only : { questions }), sdk };
+    await this.#ask({ question, state, calls });
+  }
+
+  /** Asks the same question once more, because its answer decides nothing. No call of it is marked yet. */
+  async askAgain(why) {
+    const { question, state, calls } = this.#state;
+    const context = `Your last answer was not used, and nothing was done: ${why}.`;
+    await this.#ask({ question: { ...question, context }, state, calls });
+  }
+
+  async #ask(asked) {
     const before = (await this.#box.checkpoint.get(this.#workflowId, undefined, null)) ?? { current_step: "a person is awaited" };
-    const saved = { v: VERSION, by: this.#run?.questionId ?? null, question, state };
+    const saved = { v: VERSION, by: this.#run?.questionId ?? null, ...asked };
     const variables = { ...before.state_variables, [this.#sdk]: saved };
     await this.#box.checkpoint.save(this.#workflowId, { ...before, state_variables: variables });
-    await this.#post(question);
+    await this.#post(asked.question);
   }
 
   /** Null if the call may be made now, and it is marked by then. Otherwise the words for the model. */
   async whyNot(id) {
-    const { value, note, asksBack } = this.decisions.get(id);
-    if (value === "allow") return (await this.#box.once(`${this.#sdk} ${id}`)) ? null : MAYBE;
-    if (asksBack) return `The person asks before they decide: ${note}`;
-    return `The person did not allow this call.${note ? ` They say: ${note}` : ""}`;
+    return this.decisions.get(id).refusal ?? ((await this.#box.once(`${this.#sdk} ${id}`)) ? null : MAYBE);
   }
 
   async #post(question) {
@@ -118,7 +132,7 @@ function asks(document, saved) {
   return ["sdk", "question", "questions"].every((name) => isDeepStrictEqual(document[name], saved.question[name]));
 }
 
-function decisionsOf(document, { value, note, asksBack }) {
-  const of = (call) => (document.questions ? value?.[call] : value);
-  return new Map(document.sdk.calls.map((call) => [call, { value: of(call), note, asksBack }]));
+function decisionsOf({ question, calls = {} }, answer) {
+  const of = (id) => ({ ...answer, value: question.questions ? answer.value?.[id] : answer.value });
+  return new Map(question.sdk.calls.map((id) => [id, new Decision(of(id), calls[id] ?? [id, null])]));
 }

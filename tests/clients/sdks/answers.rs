@@ -57,6 +57,150 @@ fn the_ai_sdk_is_told_a_refusal_and_asks_again() {
     tells_a_refusal_and_asks_again(Sdk::Ai);
 }
 
+/// Everything that the model was told after the answer: what the last request says, and the host's last result.
+fn heard(host: &Host, workflow: &str) -> String {
+    let model = host.world.api.turns().last().map(|turn| turn.model_text()).unwrap_or_default();
+    model + &result(host, workflow)
+}
+
+/// The tool's name in the question and in the words for the model.
+fn tool(sdk: Sdk) -> &'static str {
+    match sdk {
+        Sdk::Claude => "Bash",
+        Sdk::OpenAi => "shell of operator",
+        Sdk::LangGraph | Sdk::Ai => "shell",
+    }
+}
+
+fn is_told_a_note_beside_allow(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    // A graph of the example makes one call.
+    let commands = &["echo ran | tee -a effects", "echo next | tee -a effects"][..if sdk == Sdk::LangGraph { 1 } else { 2 }];
+    host.asks("sdk-1", commands);
+    host.world.keep_watching();
+    host.answer_with("sdk-1", "allow", &["--note", "only this once"]);
+    host.world.closed("sdk-1", "delivered", 1);
+    let words = format!("Your user allowed this call of {}, and says: only this once\nThis allows no other call.", tool(sdk));
+    let told = heard(&host, "sdk-1");
+    assert!(told.contains(&words) && told.contains("ran"), "{sdk:?}: {told}");
+    assert_eq!(host.effects(), ["ran"], "{sdk:?}");
+    if commands.len() == 2 {
+        host.answer("sdk-1", "allow");
+        host.world.closed("sdk-1", "delivered", 2);
+        assert_eq!(host.effects(), ["ran", "next"], "{sdk:?}");
+        let told = heard(&host, "sdk-1");
+        assert_eq!(told.matches(&words).count(), 1, "{sdk:?}: a later process still tells it, once: {told}");
+    }
+}
+
+#[test]
+fn a_claude_session_is_told_a_note_beside_allow() {
+    needs!("python-sdks");
+    is_told_a_note_beside_allow(Sdk::Claude);
+}
+
+#[test]
+fn an_openai_agent_is_told_a_note_beside_allow() {
+    needs!("python-sdks");
+    is_told_a_note_beside_allow(Sdk::OpenAi);
+}
+
+#[test]
+fn a_langgraph_node_is_told_a_note_beside_allow() {
+    needs!("python-sdks");
+    is_told_a_note_beside_allow(Sdk::LangGraph);
+}
+
+#[test]
+fn the_ai_sdk_is_told_a_note_beside_allow() {
+    needs!("node", "node-sdks");
+    is_told_a_note_beside_allow(Sdk::Ai);
+}
+
+/// A change that cannot be read is asked about again. One that can be read is what runs.
+fn makes_the_changed_call(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    host.asks("sdk-1", &["echo ran | tee -a effects"]);
+    host.world.keep_watching();
+    for count in 1..=2 {
+        host.answer("sdk-1", "{\"line\": \"echo lost >> effects\"}");
+        host.world.closed("sdk-1", "delivered", count);
+    }
+    let again = host.world.document("pending/sdk-1.json");
+    assert_eq!(host.effects(), [""; 0], "{sdk:?}");
+    let reason = format!("the call of {} has no argument \"line\"", tool(sdk));
+    assert!(again["context"].as_str().is_some_and(|context| context.contains(&reason)), "{sdk:?}: {again}");
+    host.answer("sdk-1", "{\"command\": \"echo changed | tee -a effects\"}");
+    host.world.closed("sdk-1", "delivered", 3);
+    assert_eq!(host.effects(), ["changed"], "{sdk:?}");
+    let heard = heard(&host, "sdk-1");
+    let words = format!(
+        "Your user changed this call of {} before they allowed it. What was run is not what the call said, but this: \
+         {{\"command\":\"echo changed | tee -a effects\"}}\nThe result is that of the changed call.",
+        tool(sdk)
+    );
+    assert!(heard.contains(&words) && heard.contains("changed"), "{sdk:?}: {heard}");
+    if sdk != Sdk::LangGraph {
+        let said = host
+            .world
+            .api
+            .turns()
+            .last()
+            .unwrap()
+            .messages()
+            .iter()
+            .filter(|m| m["role"] == "assistant")
+            .map(|m| m.to_string())
+            .collect::<String>();
+        assert!(said.contains("echo ran"), "{sdk:?}: the model's own call stays as it made it: {said}");
+    }
+}
+
+#[test]
+fn a_claude_session_makes_the_call_that_its_user_changed() {
+    needs!("python-sdks");
+    makes_the_changed_call(Sdk::Claude);
+}
+
+#[test]
+fn an_openai_agent_makes_the_call_that_its_user_changed() {
+    needs!("python-sdks");
+    makes_the_changed_call(Sdk::OpenAi);
+}
+
+#[test]
+fn a_langgraph_node_makes_the_call_that_its_user_changed() {
+    needs!("python-sdks");
+    makes_the_changed_call(Sdk::LangGraph);
+}
+
+#[test]
+fn the_ai_sdk_makes_the_call_that_its_user_changed() {
+    needs!("node", "node-sdks");
+    makes_the_changed_call(Sdk::Ai);
+}
+
+/// The arguments of a change are of a type that the tool does not take.
+#[test]
+fn a_change_that_the_tool_does_not_take_is_no_call() {
+    needs!("python-sdks", "node", "node-sdks");
+    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::Ai] {
+        let mut host = Host::new(sdk);
+        host.asks("sdk-1", &["echo ran >> effects"]);
+        host.world.keep_watching();
+        host.answer("sdk-1", "{\"command\": {\"line\": 5}}");
+        host.world.closed("sdk-1", "delivered", 1);
+        assert_eq!(host.effects(), [""; 0], "{sdk:?}");
+        let again = host.world.in_mailbox("pending/sdk-1.json").exists().then(|| host.world.document("pending/sdk-1.json").to_string());
+        let (words, where_to) = match sdk {
+            Sdk::Claude => ("failed schema validation", heard(&host, "sdk-1")),
+            Sdk::Ai => ("does not take the changed arguments", again.unwrap_or_default()),
+            _ => ("An error occurred while running the tool", heard(&host, "sdk-1")),
+        };
+        assert!(where_to.contains(words), "{sdk:?}: {where_to}");
+    }
+}
+
 mod promises {
     use super::*;
 

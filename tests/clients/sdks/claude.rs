@@ -27,10 +27,38 @@ fn a_claude_session_is_told_the_answers_to_its_questions() {
     let ids: Vec<_> = document["questions"].as_array().unwrap().iter().map(|part| part["id"].as_str().unwrap()).collect();
     assert!(ids[0].ends_with("/1") && ids[1].ends_with("/2") && ids[0].starts_with("toolu"), "{ids:?}");
     host.world.keep_watching();
-    host.world.ok("ask-answer", &["sdk-1", &format!("{}=9090", ids[0]), &format!("{}=a,c", ids[1])]);
+    host.world.ok("ask-answer", &["sdk-1", &format!("{}=9090", ids[0]), &format!("{}=a,c", ids[1]), "--note", "for now"]);
     host.world.closed("sdk-1", "delivered", 1);
     let told = host.told();
     assert!(told.len() == 1 && told[0].contains("\"Which port?\"=\"9090\"") && told[0].contains("\"Which hosts?\"=\"a, c\""), "{told:?}");
+    let heard = host.world.api.turns().last().unwrap().model_text();
+    assert!(heard.contains("The user added: for now"), "{heard}");
+}
+
+/// The SDK reports one deferred call of a message. No other one may vanish without words.
+#[test]
+fn no_call_of_one_message_of_a_claude_session_vanishes() {
+    needs!("python-sdks");
+    let mut host = Host::new(Sdk::Claude);
+    let call = |word: &str| json!({"tool": "Bash", "input": {"command": format!("echo {word} | tee -a effects")}});
+    let path = host.world.work().join("free");
+    std::fs::write(&path, "needs nobody").unwrap();
+    let free = json!({"tool": "Read", "input": {"file_path": path}});
+    let script = json!([{"tools": [free, call("one"), call("two"), free, call("three")]}, call("two"), {"text": "all done"}]);
+    let outcome = output(&mut host.command(&["sdk-1", &format!("Go. @@{script}")]));
+    assert_eq!(outcome.code(), 6, "{}", outcome.words());
+    let first = host.world.document("pending/sdk-1.json");
+    assert!(first["question"].as_str().is_some_and(|question| question.contains("echo one ")), "{first}");
+    host.world.keep_watching();
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 1);
+    let told = host.told();
+    let later = "Your user has not answered an earlier question yet: Allow Bash?. A person has to allow this call too: make it again once that answer is there.";
+    let count = |words: &str| told.iter().filter(|told| told.contains(words)).count();
+    assert_eq!((count("one"), count(later), count("needs nobody"), told.len()), (1, 2, 2, 5), "{told:?}");
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 2);
+    assert_eq!(host.effects(), ["one", "two"]);
 }
 
 #[test]
@@ -43,7 +71,8 @@ fn a_claude_session_is_told_that_nobody_answers() {
     host.world.ok("ask-answer", &["decline", "sdk-1", "--note", "decide it yourself"]);
     host.world.closed("sdk-1", "delivered", 1);
     let told = host.told();
-    assert!(told.len() == 1 && told[0].contains("decide it yourself"), "{told:?}");
+    let words = "The user declined to answer. They say: decide it yourself\nDo not guess an answer: go on without it";
+    assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
 }
 
 #[test]

@@ -144,6 +144,32 @@ fn two_relaunch_commands_start_one_host_of_the_ai_sdk() {
     is_started_by_two_commands(Sdk::Ai);
 }
 
+/// The host is killed when it has read an answer that decides nothing, and has not asked again yet. Its next attempt asks again.
+fn is_killed_before_it_asks_again(sdk: Sdk) {
+    let mut host = Host::new(sdk);
+    host.asks("sdk-1", &["echo ran >> effects"]);
+    host.world.add_script("ask-post", "rm \"$0\"; kill -9 $PPID");
+    host.world.keep_watching();
+    host.answer("sdk-1", "{\"line\": 1}");
+    host.world.closed("sdk-1", "delivered", 1);
+    assert_eq!((host.starts(), host.effects()), (3, vec![]), "{sdk:?}");
+    host.answer("sdk-1", "allow");
+    host.world.closed("sdk-1", "delivered", 2);
+    assert_eq!(host.effects(), ["ran"], "{sdk:?}");
+}
+
+#[test]
+fn a_python_host_that_is_killed_asks_again_what_was_unclear() {
+    needs!("python-sdks");
+    is_killed_before_it_asks_again(Sdk::OpenAi);
+}
+
+#[test]
+fn a_node_host_that_is_killed_asks_again_what_was_unclear() {
+    needs!("node", "node-sdks");
+    is_killed_before_it_asks_again(Sdk::Ai);
+}
+
 /// The host is killed when it has saved its state and not asked yet. The next start asks, and the model is not called again.
 fn is_killed_before_it_asks(sdk: Sdk) {
     let host = Host::new(sdk);

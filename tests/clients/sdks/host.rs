@@ -139,14 +139,20 @@ impl Host {
     /// Answers every part of the question: permissions with `value`, and ports with 8080.
     #[track_caller]
     pub fn answer(&self, workflow: &str, value: &str) {
+        self.answer_with(workflow, value, &[]);
+    }
+
+    /// The same with more words for `ask-answer`.
+    #[track_caller]
+    pub fn answer_with(&self, workflow: &str, value: &str, more: &[&str]) {
         let document = self.world.document(&format!("pending/{workflow}.json"));
         let Some(parts) = document["questions"].as_array() else {
-            self.world.ok("ask-answer", &[workflow, value]);
+            self.world.ok("ask-answer", &[&[workflow, value], more].concat());
             return;
         };
         let of = |part: &Value| if part["type"] == "number" { "8080" } else { value }.to_owned();
         let answers: Vec<_> = parts.iter().map(|part| format!("{}={}", part["id"].as_str().unwrap(), of(part))).collect();
-        let words: Vec<_> = std::iter::once(workflow).chain(answers.iter().map(String::as_str)).collect();
+        let words: Vec<_> = std::iter::once(workflow).chain(answers.iter().map(String::as_str)).chain(more.iter().copied()).collect();
         self.world.ok("ask-answer", &words);
     }
 

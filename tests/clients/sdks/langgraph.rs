@@ -7,9 +7,8 @@ use crate::support::needs;
 fn a_second_permission_of_a_node_does_not_repeat_the_first() {
     needs!("python-sdks");
     let mut host = Host::new(Sdk::LangGraph);
-    let behind = "    made = subprocess.run(state[\"command\"], shell=True, text=True, capture_output=True).stdout\n    \
-                  return {\"output\": str(askbox.langgraph.why_not(\"next\", \"x\")) + made}\n";
-    let line = "    return {\"output\": subprocess.run(state[\"command\"], shell=True, text=True, capture_output=True).stdout}\n";
+    let line = "    return {\"output\": made.stdout + permit.words}\n";
+    let behind = "    return {\"output\": askbox.langgraph.permit(\"next\", \"x\").words + made.stdout}\n";
     host.rewrite(line, behind);
     host.asks("sdk-1", &["echo ran | tee -a effects"]);
     host.world.keep_watching();

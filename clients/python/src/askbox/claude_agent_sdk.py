@@ -27,6 +27,7 @@ from .documents import Part
 from .errors import Conflict, Failed, Invalid, Usage
 from .hosts import Box, Host, Saved, permission
 from .programs import run_async
+from .words import waits_behind
 
 __all__ = ["run", "session_of"]
 
@@ -94,6 +95,7 @@ class _Turn:
         self.on_message = on_message
         self.failure: Optional[BaseException] = None
         self.has_begun = False
+        self.deferred: Optional[Part] = None
         hooks = dict(given.hooks or {})
         hooks["PreToolUse"] = [HookMatcher(matcher=ask, hooks=[self._hook]), *hooks.get("PreToolUse", [])]
         # A background task would end with this process, and nothing would go on with its question.
@@ -165,21 +167,29 @@ class _Turn:
     async def _decide(self, call: Any, call_id: str) -> Any:
         if call.get("agent_id"):
             return _decision("deny", "A subagent cannot wait for a person. Return your question to your caller.")
+        parts = _parts(call_id, call["tool_name"], call["tool_input"])
+        decisions = [self.host.decisions.get(part["id"]) for part in parts]
+        first = decisions[0]
+        if first is None:
+            return self._defer(parts[0])
+        beside = {"additionalContext": first.beside} if first.beside else {}
         if call["tool_name"] != _ASK_USER:
-            if call_id not in self.host.decisions:
-                return _decision("defer")
             why_not = await run_async(self.host.why_not(call_id))
-            return _decision("allow") if why_not is None else _decision("deny", why_not)
-        ids = _ids(call_id, call["tool_input"])
-        decisions = [self.host.decisions.get(one) for one in ids]
-        if None in decisions:
-            return _decision("defer")
-        if any(one.value is None for one in decisions if one):
-            return _decision("deny", decisions[0].refusal if decisions[0] else "")
+            changed = {"updatedInput": first.changed} if first.changed else {}
+            return _decision("allow", **changed, **beside) if why_not is None else _decision("deny", why_not)
+        if first.no_answer is not None:
+            return _decision("deny", first.no_answer)
         values = [one.value for one in decisions if one]
         texts = [", ".join(value) if isinstance(value, list) else value for value in values]
         answers = dict(zip((asked["question"] for asked in call["tool_input"]["questions"]), texts))
-        return _decision("allow", updatedInput={**call["tool_input"], "answers": answers})
+        return _decision("allow", updatedInput={**call["tool_input"], "answers": answers}, **beside)
+
+    def _defer(self, part: Part) -> Any:
+        """The SDK tells of one deferred call. The others of its message would have no result and no question."""
+        if self.deferred is None or self.deferred["id"] == part["id"]:
+            self.deferred = part
+            return _decision("defer")
+        return _decision("deny", waits_behind(self.deferred["question"].split("\n")[0][:80]))
 
 
 def _decision(decision: str, why: str = "", **more: Any) -> Dict[str, Any]:
@@ -199,7 +209,7 @@ def _ids(call_id: str, given: Dict[str, Any]) -> List[str]:
 
 def _parts(call_id: str, name: str, given: Dict[str, Any]) -> List[Part]:
     if name != _ASK_USER:
-        return [permission(call_id, name, given["command"] if list(given) == ["command"] else given)]
+        return [permission(call_id, name, given)]
     return [_part(one, asked) for one, asked in zip(_ids(call_id, given), given["questions"])]
 
 

@@ -16,39 +16,22 @@ from .documents import Answer, Part, Question, Round
 from .errors import Conflict, Invalid, NotFound, Waiting
 from .operations import Operations, resumed
 from .programs import Steps
+from .words import MAYBE, Decision
 
 VERSION = 1
 """The version of what a helper saves. A helper refuses any other one with `Invalid`, so the round is parked."""
 
-MAYBE = (
-    "This call may have been made already, by an earlier attempt that did not come to its end. It was not made again now. "
-    "Look for its effect before you go on, or ask the person."
-)
 Box = Union[Mailbox, AsyncMailbox, None]
 
 
 def permission(call_id: str, name: str, arguments: Any) -> Part:
-    """Returns the part of a question that shows a call whole and asks whether it may be made."""
+    """Returns the part of a question that shows a call whole and asks whether it may be made. Arguments with names may be changed."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
     shown = "\n".join("    " + line for line in text.split("\n"))
-    return {"id": call_id, "question": f"Allow {name}?\n\n{shown}", "type": "choice", "options": ["allow", "deny"], "free_text": False}
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The part of an answer that is about one call."""
-
-    value: Any
-    """The value; None if the person declined."""
-    note: Optional[str]
-    asks_back: bool = False
-
-    @property
-    def refusal(self) -> str:
-        """The words for the model if the value does not allow the call."""
-        if self.asks_back:
-            return f"The person asks before they decide: {self.note}"
-        return "The person did not allow this call." + (f" They say: {self.note}" if self.note else "")
+    named = arguments if isinstance(arguments, Mapping) and arguments else None
+    how = "\n\nTo change it, answer with the changed arguments as a JSON object." if named else ""
+    part = {"id": call_id, "question": f"Allow {name}?\n\n{shown}{how}", "type": "choice", "options": ["allow", "deny"]}
+    return {**part, "free_text": named is not None, "call": [name, named]}  # type: ignore[typeddict-item,typeddict-unknown-key,return-value]
 
 
 @dataclass(frozen=True)
@@ -59,6 +42,8 @@ class Saved:
     """The id of the round in whose run it was saved. None outside of a run."""
     question: Question
     state: Any
+    calls: Mapping[str, Any]
+    """The name and the arguments of each call that `permission` has shown, by its id."""
 
 
 class Host:
@@ -89,11 +74,15 @@ class Host:
                     f"the answer to {run.question_id} is about other calls than those that {self.workflow_id} has saved",
                     "see both: ask-answer show and checkpoint show",
                 )
-            self.decisions = _decisions(run.round.document, run.answer)
+            self.decisions = _decisions(saved, run.answer)
+            for decision in self.decisions.values():
+                if decision.unclear is not None:
+                    yield from self.ask_again(saved, decision.unclear)
             return saved
         # This state was saved on the way to a question: by an earlier attempt of this round, or by a program outside of a run.
         found = yield from self._operations.round(self.workflow_id, None)
-        if found is not None and _asks(found, saved):
+        # The round of this run asks the same, if its answer was unclear and is asked about again.
+        if found is not None and _asks(found, saved) and (run is None or found.question_id != run.question_id):
             if run is None and found.folder == "closed":
                 return None
             if run is None and found.folder != "pending":
@@ -119,32 +108,42 @@ class Host:
                 f"the saved state of {self.workflow_id} has version {version!r}, and this helper reads {VERSION}",
                 "go on with the version of the package askbox that saved it",
             )
-        return Saved(found.get("by"), found["question"], found["state"])
+        return Saved(found.get("by"), found["question"], found["state"], found.get("calls") or {})
 
     def ask(self, parts: List[Part], state: Any) -> Steps[NoReturn]:
         """Saves the state durably, posts the question, and raises `Waiting`. `parts` are the calls, by their own ids."""
         question: Question = {"workflow_id": self.workflow_id}
+        calls = {part["id"]: part["call"] for part in parts if "call" in part}  # type: ignore[typeddict-item]
+        parts = [{name: value for name, value in part.items() if name != "call"} for part in parts]  # type: ignore[misc]
         if len(parts) == 1:
             question.update({name: value for name, value in parts[0].items() if name not in ("id", "header")})  # type: ignore[typeddict-item]
         else:
             question["questions"] = parts
         question["sdk"] = {"name": self.sdk, "calls": [part["id"] for part in parts]}  # type: ignore[typeddict-unknown-key]
+        yield from self._ask(question, state, calls)
+
+    def ask_again(self, saved: Saved, why: str) -> Steps[NoReturn]:
+        """Asks the same question once more, because its answer decides nothing. No call of it is marked yet."""
+        question: Question = {**saved.question, "context": f"Your last answer was not used, and nothing was done: {why}."}
+        yield from self._ask(question, saved.state, saved.calls)
+
+    def _ask(self, question: Question, state: Any, calls: Mapping[str, Any]) -> Steps[NoReturn]:
         by = self.run.question_id if self.run else None
         try:
             checkpoint = dict((yield from self._operations.get_checkpoint(self.workflow_id, None)))
         except NotFound:
             checkpoint = {"current_step": "a person is awaited"}
         variables = dict(checkpoint.get("state_variables") or {})
-        variables[self.sdk] = {"v": VERSION, "by": by, "question": question, "state": state}
+        variables[self.sdk] = {"v": VERSION, "by": by, "question": question, "state": state, "calls": calls}
         yield from self._operations.save_checkpoint(self.workflow_id, {**checkpoint, "state_variables": variables})
         yield from self._post(question)
         raise self._waiting()
 
     def why_not(self, call_id: str) -> Steps[Optional[str]]:
         """Returns None if the call may be made now, and marks it by then. Otherwise returns the words for the model."""
-        decision = self.decisions[call_id]
-        if decision.value != "allow":
-            return decision.refusal
+        refusal = self.decisions[call_id].refusal
+        if refusal is not None:
+            return refusal
         first = yield from self.once(call_id)
         return None if first else MAYBE
 
@@ -163,9 +162,7 @@ def _asks(found: Round, saved: Saved) -> bool:
     return all(found.document.get(name) == saved.question.get(name) for name in ("sdk", "question", "questions"))
 
 
-def _decisions(document: Mapping[str, Any], answer: Answer) -> Dict[str, Decision]:
-    calls = document["sdk"]["calls"]
-    if not document.get("questions"):
-        return {calls[0]: Decision(answer.value, answer.note, answer.asks_back)}
-    values = answer.value if isinstance(answer.value, Mapping) else {}
-    return {call: Decision(values.get(call), answer.note, answer.asks_back) for call in calls}
+def _decisions(saved: Saved, answer: Answer) -> Dict[str, Decision]:
+    ids = saved.question["sdk"]["calls"]  # type: ignore[typeddict-item]
+    values = (answer.value or {}) if saved.question.get("questions") else {ids[0]: answer.value}
+    return {one: Decision(values.get(one), answer.note, answer.asks_back, *saved.calls.get(one, ())) for one in ids}

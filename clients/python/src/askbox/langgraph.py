@@ -3,7 +3,7 @@
     result = askbox.langgraph.invoke(graph, {"topic": "backups"}, "backups-7")
 
 LangGraph runs a node again from its top when it goes on. So everything that stands before `interrupt()` runs again, and what stands
-behind it runs again after a crash. `why_not()` is an interrupt behind which a call is made at most once.
+behind it runs again after a crash. `permit()` is an interrupt behind which a call is made at most once.
 """
 
 from __future__ import annotations
@@ -18,31 +18,42 @@ from langgraph.types import Command, Interrupt, interrupt
 from .client import Mailbox
 from .documents import Part
 from .errors import Invalid, Usage
-from .hosts import MAYBE, Box, Host, Saved, permission
+from .hosts import Box, Host, Saved, permission
 from .operations import resumed
 from .programs import run_async, run_sync
+from .words import MAYBE
 
-__all__ = ["ainvoke", "invoke", "why_not"]
+__all__ = ["Permit", "ainvoke", "invoke", "permit"]
 
 _SDK = "langgraph"
 _PERMISSION = "askbox_permission"
 _FIELDS = ("question", "header", "type", "multiSelect", "options", "free_text", "range")
 
 
-def why_not(name: str, arguments: Any) -> Optional[str]:
-    """Asks a person, in a node, whether a call may be made. Returns None if the node may make it now. Otherwise the reason, as text.
+@dataclass(frozen=True)
+class Permit:
+    """What a person has said about a call of a node."""
 
-    The node makes the call right behind it. If LangGraph runs the node again, in a later attempt or for a later interrupt of the same
-    node, the call is not allowed again: it may have been made.
+    arguments: Any
+    """The arguments to make the call with: those of the node, or those that the person has changed. None if it must not be made."""
+    words: str
+    """The words for the model: beside the result, or why there is none. Empty if there is nothing to say."""
+
+
+def permit(name: str, arguments: Any) -> Permit:
+    """Asks a person, in a node, whether a call may be made.
+
+    The node makes the call right behind it, once. If LangGraph runs the node again, in a later attempt or for a later interrupt of the
+    same node, the call is not allowed again: it may have been made. Arguments can be changed by the person if they have names.
     """
     said = interrupt({_PERMISSION: True, **permission("", name, arguments)})
     if said["why_not"] is not None:
-        return str(said["why_not"])
+        return Permit(None, str(said["why_not"]))
     run = resumed()
     # LangGraph keeps what a node was told. In the run of a later answer, this is an old permission.
-    if run is None or run.question_id != said["round"]:
-        return MAYBE
-    return None if Mailbox().once(f"{_SDK} {said['call']}") else MAYBE
+    if run is None or run.question_id != said["round"] or not Mailbox().once(f"{_SDK} {said['call']}"):
+        return Permit(None, MAYBE)
+    return Permit(said["changed"] or arguments, said["beside"] or "")
 
 
 def invoke(graph: Any, input: Any, workflow_id: str, *, config: Optional[Dict[str, Any]] = None, box: Box = None, **options: Any) -> Any:
@@ -116,13 +127,14 @@ def _told(host: Host, one: Interrupt) -> Any:
     """Returns what `interrupt()` returns in the node."""
     decision = host.decisions[one.id]
     if isinstance(one.value, dict) and one.value.get(_PERMISSION):
-        why = None if decision.value == "allow" else decision.refusal
-        return {"why_not": why, "call": one.id, "round": host.run.question_id if host.run else None}
+        said = {"why_not": decision.refusal, "changed": decision.changed, "beside": decision.beside}
+        return {**said, "call": one.id, "round": host.run.question_id if host.run else None}
     return decision.value if decision.value is not None else {"declined": decision.note}
 
 
 def _part(one: Interrupt) -> Part:
     value = one.value
     if isinstance(value, dict) and isinstance(value.get("question"), str):
-        return {"id": one.id, **{name: value[name] for name in _FIELDS if name in value}}  # type: ignore[typeddict-item]
+        fields = (*_FIELDS, "call") if value.get(_PERMISSION) else _FIELDS
+        return {"id": one.id, **{name: value[name] for name in fields if name in value}}  # type: ignore[typeddict-item]
     return {"id": one.id, "question": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)}
