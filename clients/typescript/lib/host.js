@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Mailbox } from "../index.js";
 import { Conflict, Invalid, Waiting } from "./errors.js";
 import { resumed } from "./resumed.js";
-import { Decision, MAYBE } from "./words.js";
+import { Decision } from "./words.js";
 
 /** The version of what a helper saves. A helper refuses any other one with Invalid, so the round is parked. */
 const VERSION = 1;
@@ -111,7 +111,8 @@ export class Host {
 
   /** Null if the call may be made now, and it is marked by then. Otherwise the words for the model. */
   async whyNot(id) {
-    return this.decisions.get(id).refusal ?? ((await this.#box.once(`${this.#sdk} ${id}`)) ? null : MAYBE);
+    const { refusal, maybe } = this.decisions.get(id);
+    return refusal ?? ((await this.#box.once(`${this.#sdk} ${id}`)) ? null : maybe);
   }
 
   async #post(question) {

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 
-export const MAYBE =
+const MAYBE =
   "This call may have been made already, by an earlier attempt that did not come to its end. It was not made again now. " +
   "Look for its effect before you go on, or ask the person.";
 
@@ -65,9 +65,17 @@ export class Decision {
   get instead() {
     return (
       "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call instead; " +
-      `your user is asked about it once more: ${asJson(this.changed)}` +
-      (this.note ? `\nThe user added:${atTheEnd(this.note)}` : "")
+      `your user is asked about it once more: ${asJson(this.changed)}${this.#added}`
     );
+  }
+
+  /** The words for the model if the allowed call is marked already. */
+  get maybe() {
+    return `${MAYBE}${this.changed ? ` Your user had changed it into this:${atTheEnd(asJson(this.changed))}` : ""}${this.#added}`;
+  }
+
+  get #added() {
+    return this.note ? `\nThe user added:${atTheEnd(this.note)}` : "";
   }
 }
 

@@ -19,13 +19,15 @@ fn is_killed_behind_its_effect(sdk: Sdk) {
     let pid = with_its_pid(&host);
     host.asks("sdk-1", &[&format!("echo ran >> effects; kill -9 $(cat {pid}); sleep 100")]);
     host.world.keep_watching();
-    host.answer("sdk-1", "allow");
+    host.answer_with("sdk-1", "allow", &["--note", "carefully"]);
     host.world.closed("sdk-1", "delivered", 1);
     assert_eq!(host.effects(), ["ran"], "{sdk:?}");
     assert_eq!(host.starts(), 3, "the second attempt has ended well");
     let status = host.world.status("sdk-1");
     // Claude Code outlives its host for a moment, and may have noted the end of the call itself.
-    let is_told = |text: &str| text.contains(MAYBE) || (sdk == Sdk::Claude && text.contains("Exit code 137"));
+    let is_told = |text: &str| {
+        (text.contains(MAYBE) && text.contains("The user added: carefully")) || (sdk == Sdk::Claude && text.contains("Exit code 137"))
+    };
     assert!(status["result"].as_str().is_some_and(is_told), "{sdk:?}: {status}");
     if sdk != Sdk::LangGraph {
         let told = host.told();

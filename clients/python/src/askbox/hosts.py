@@ -16,7 +16,7 @@ from .documents import Answer, Part, Question, Round
 from .errors import Conflict, Invalid, NotFound, Waiting
 from .operations import Operations, resumed
 from .programs import Steps
-from .words import MAYBE, Decision
+from .words import Decision
 
 VERSION = 1
 """The version of what a helper saves. A helper refuses any other one with `Invalid`, so the round is parked."""
@@ -141,11 +141,11 @@ class Host:
 
     def why_not(self, call_id: str) -> Steps[Optional[str]]:
         """Returns None if the call may be made now, and marks it by then. Otherwise returns the words for the model."""
-        refusal = self.decisions[call_id].refusal
-        if refusal is not None:
-            return refusal
+        decision = self.decisions[call_id]
+        if decision.refusal is not None:
+            return decision.refusal
         first = yield from self.once(call_id)
-        return None if first else MAYBE
+        return None if first else decision.maybe
 
     def once(self, call_id: str) -> Steps[bool]:
         return (yield from self._operations.once(f"{self.sdk} {call_id}"))

@@ -21,7 +21,6 @@ from .errors import Invalid, Usage
 from .hosts import Box, Host, Saved, permission
 from .operations import resumed
 from .programs import run_async, run_sync
-from .words import MAYBE
 
 __all__ = ["Permit", "ainvoke", "invoke", "permit"]
 
@@ -52,7 +51,7 @@ def permit(name: str, arguments: Any) -> Permit:
     run = resumed()
     # LangGraph keeps what a node was told. In the run of a later answer, this is an old permission.
     if run is None or run.question_id != said["round"] or not Mailbox().once(f"{_SDK} {said['call']}"):
-        return Permit(None, MAYBE)
+        return Permit(None, said["maybe"])
     return Permit(said["changed"] or arguments, said["beside"] or "")
 
 
@@ -127,7 +126,7 @@ def _told(host: Host, one: Interrupt) -> Any:
     """Returns what `interrupt()` returns in the node."""
     decision = host.decisions[one.id]
     if isinstance(one.value, dict) and one.value.get(_PERMISSION):
-        said = {"why_not": decision.refusal, "changed": decision.changed, "beside": decision.beside}
+        said = {"why_not": decision.refusal, "changed": decision.changed, "beside": decision.beside, "maybe": decision.maybe}
         return {**said, "call": one.id, "round": host.run.question_id if host.run else None}
     return decision.value if decision.value is not None else {"declined": decision.note}
 

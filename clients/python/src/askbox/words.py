@@ -82,7 +82,7 @@ class Decision:
     def beside(self) -> Optional[str]:
         """The words for the model beside the result of the allowed call, or beside the answer to its question."""
         if self.name is None:
-            return f"The user added:{_at_the_end(self.note)}" if self.note else None
+            return self._added.lstrip() or None
         name = _within(self.name, ",")
         if self.changed is None:
             return f"Your user allowed this call of {name}, and says:{_at_the_end(self.note)}\nThis allows no other call." if self.note else None
@@ -98,8 +98,17 @@ class Decision:
         return (
             "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call "
             f"instead; your user is asked about it once more: {_as_json(self.changed)}"
-            + (f"\nThe user added:{_at_the_end(self.note)}" if self.note else "")
+            + self._added
         )
+
+    @property
+    def maybe(self) -> str:
+        """The words for the model if the allowed call is marked already."""
+        return MAYBE + (f" Your user had changed it into this:{_at_the_end(_as_json(self.changed))}" if self.changed else "") + self._added
+
+    @property
+    def _added(self) -> str:
+        return f"\nThe user added:{_at_the_end(self.note)}" if self.note else ""
 
     @property
     def _reason(self) -> str:
