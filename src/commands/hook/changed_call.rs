@@ -2,15 +2,18 @@
 //! Claude Code tells it only that the call was made.
 
 use crate::commands::hook::event::Session;
+use askbox_cli::program::Context;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_run::asking::place;
 use askbox_run::words::beside_allowance;
 
-/// The words about the call that was just made. `None` if nobody has changed it, and nobody says anything.
-pub(super) fn tell(event: &Session) -> Option<String> {
+/// The words about the call that was just made. `None` if its user has changed nothing and says nothing.
+pub(super) fn tell(event: &Session, context: &Context) -> Option<String> {
     let mailbox = Mailbox::locate(None).ok().filter(|path| path.symlink_metadata().is_ok()).and_then(|path| Mailbox::open(path).ok())?;
     let question = place::question_of_call(&mailbox, &event.cwd, &event.session_id, &event.tool_use_id)?;
+    // Anybody who can write to the mailbox can write such a document.
+    context.config().ok()?.answers.policy().judge(&question).ok()?;
     let answer = question.answer.as_ref()?;
     let editable = question.asked.approval.as_ref()?.editable.as_ref()?;
     // Another hook, or the person at the terminal, may have been first.

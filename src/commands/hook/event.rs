@@ -203,7 +203,7 @@ impl Decision {
 pub(super) struct Allow {
     /// Its input.
     pub(super) input: Map<String, Value>,
-    /// What the model reads beside its result.
+    /// The model reads this beside its result.
     pub(super) tell: Option<String>,
     /// The answer that allows it once, and where that is recorded.
     pub(super) by_answer: Option<(Mailbox, Allowed)>,

@@ -78,7 +78,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
                 }
             }
             Ok(Event::Session(session)) if session.is_changeable_call() => {
-                if let Some(words) = changed_call::tell(&session) {
+                if let Some(words) = changed_call::tell(&session, context) {
                     event::tell(session.hook_event_name, Some(&words), None)?;
                 }
             }

@@ -1,4 +1,4 @@
-//! What a program asks, as a request that a person can answer.
+//! The request of a program, which a person can answer.
 
 use std::path::PathBuf;
 

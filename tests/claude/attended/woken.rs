@@ -246,7 +246,7 @@ mod promises {
         assert!(took.contains("User chose: a"), "{took}");
         world.wait_state("one", "delivered");
         let before = turns(&world);
-        // What the session has taken is no news for it.
+        // The session is not told of an answer that it has taken.
         world.api.on("Anything new?", json!([{"text": "nothing new"}]));
         session.idles();
         session.terminal.press(&["Anything new?", "Enter"]);

@@ -1,4 +1,4 @@
-//! What a dialog asks, as a request that a person can answer: a tool call, a plan, or the questions of AskUserQuestion.
+//! The request of a dialog, which a person can answer: a tool call, a plan, or the questions of AskUserQuestion.
 
 use std::path::Path;
 
