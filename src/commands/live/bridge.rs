@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::commands::live::programs::Program;
-use crate::commands::live::reply;
 use crate::commands::live::way::Way;
 use crate::commands::live::wire::{Incoming, RequestId};
+use crate::commands::live::{programs, reply};
+use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
@@ -31,7 +31,7 @@ const CHANGED: &str = "its session has told the call of a dialog twice, in two f
 
 /// One process of a program, and what it has asked.
 struct Asker {
-    program: Program,
+    program: LiveProgram,
     way: Way,
     requests: HashMap<RequestId, Request>,
 }
@@ -40,7 +40,7 @@ impl beside::Program for Asker {
     type Key = RequestId;
 
     fn facts(&self) -> &'static Facts {
-        self.program.facts()
+        programs::facts(self.program)
     }
 
     fn read(&mut self, id: &RequestId, _age: Duration) -> Result<Option<Request>> {
@@ -56,8 +56,8 @@ impl beside::Program for Asker {
 ///
 /// # Errors
 /// If the program can no longer be written to.
-pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: Program, way: Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
-    let desk = Desk { mailbox, config, facts: program.facts() };
+pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: LiveProgram, way: Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
+    let desk = Desk { mailbox, config, facts: programs::facts(program) };
     let mut bridge = Bridge { desk, asker: Asker { program, way, requests: HashMap::new() }, dialogs: Dialogs::default() };
     let result = bridge.pass_until_end(lines);
     bridge.dialogs.end_all(desk, GONE, |_| true);
@@ -97,7 +97,7 @@ impl Bridge<'_> {
     fn handle(&mut self, told: Incoming) {
         let (desk, dialogs) = (self.desk, &mut self.dialogs);
         match told {
-            Incoming::Asked(asked) => match self.asker.program.read(*asked) {
+            Incoming::Asked(asked) => match programs::read(self.asker.program, *asked) {
                 Ok((id, request)) if dialogs.has(&id) => {
                     if self.asker.requests.insert(id.clone(), request.clone()) != Some(request) {
                         dialogs.leave(desk, &id, CHANGED);

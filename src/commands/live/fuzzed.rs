@@ -1,6 +1,6 @@
 //! The dialogs that a plugin tells, for `fuzz/`.
 
-use crate::commands::live::programs::Program;
+use crate::commands::live::programs;
 use crate::commands::live::wire::{self, Incoming};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_mailbox::QuestionDocument;
@@ -10,6 +10,5 @@ use askbox_mailbox::time::Time;
 /// The question that a line of the program's plugin becomes. `None` if the line asks nothing.
 pub fn question(program: LiveProgram, line: &[u8], since: Time) -> Option<Result<QuestionDocument>> {
     let Incoming::Asked(asked) = wire::read(line) else { return None };
-    let program = Program::from(program);
-    Some(program.read(*asked).and_then(|(_, request)| request.question(program.facts(), since)))
+    Some(programs::read(program, *asked).and_then(|(_, request)| request.question(programs::facts(program), since)))
 }

@@ -32,12 +32,10 @@ mod request;
 mod way;
 mod wire;
 
-use askbox_cli::args::askbox_args::Live;
+use askbox_cli::args::askbox_args::{Live, LiveProgram};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
-
-use programs::Program;
 
 /// The plugin for opencode.
 pub const OPENCODE_PLUGIN: &str = include_str!("askbox.js");
@@ -47,13 +45,13 @@ pub const COPILOT_EXTENSION: &str = include_str!("extension.mjs");
 /// Runs `askbox live`. Beside a plugin, it ends at once in a run of askbox, and if the operator does not want it. Qwen starts in any
 /// case.
 pub fn run(args: &Live, context: &Context) -> Result<u8> {
-    let program = Program::from(args.program);
-    if !args.args.is_empty() && program != Program::Qwen {
+    let program = args.program;
+    if !args.args.is_empty() && program != LiveProgram::Qwen {
         return Err(Error::usage("only qwen is started by this command, with its arguments", "askbox live qwen -- ARGS"));
     }
-    let is_wanted = || Ok(program::env("ASKBOX_RUN").is_none() && program.is_wanted(&context.config()?));
+    let is_wanted = || Ok(program::env("ASKBOX_RUN").is_none() && programs::is_wanted(program, &context.config()?));
     let beside = args.beside.as_deref().zip(args.of);
-    if program == Program::Qwen && beside.is_none() {
+    if program == LiveProgram::Qwen && beside.is_none() {
         return Err(qwen::start::run(&args.args, is_wanted));
     }
     if is_wanted()? {

@@ -247,7 +247,7 @@ mod tests {
         let question = ask::question(&world.round.workflow, &call, Shown::First).unwrap();
         let permit = |answer| {
             let question = Question { answer, ..question.clone() };
-            permit(&world.mailbox, &Policy::default(), &[], &world.round, &question, &call).unwrap()
+            permit(&world.mailbox, &rules(&[]), &world.round, &question, &call).unwrap()
         };
         std::fs::write(&file, "b=1\nrm -rf b=1\n").unwrap();
         for answer in ["once", "workflow"] {
@@ -257,7 +257,7 @@ mod tests {
         // A refusal is about the call, whatever the file has become.
         assert!(matches!(permit(Some(Answer::declined(None, "ann", "inbox"))), Permit::Refused(_)));
         std::fs::write(&file, "b=1\n").unwrap();
-        assert_eq!(permit(word("once", "ann")), Permit::Allowed);
+        assert!(allowed(permit(word("once", "ann"))).is_some());
         // The call itself has changed the file.
         std::fs::write(&file, "b=2\n").unwrap();
         assert!(asks_again(&permit(word("once", "ann"))));

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::commands::live::bridge;
-use crate::commands::live::programs::Program;
 use crate::commands::live::qwen::files;
 use crate::commands::live::qwen::folder::Folder;
 use crate::commands::live::way::Way;
+use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::{Error, Result};
@@ -23,7 +23,7 @@ pub(in crate::commands::live) fn serve(mailbox: &Mailbox, config: &Config, folde
     let gone = || Error::failed("the process that starts Qwen has ended", "askbox live qwen");
     let qwen = ProcessHandle::open(of).ok_or_else(gone)?;
     let result = files::open(&folder, qwen)
-        .and_then(|(files, lines)| bridge::serve(mailbox, config, Program::Qwen, Way::Files(Box::new(files)), &lines));
+        .and_then(|(files, lines)| bridge::serve(mailbox, config, LiveProgram::Qwen, Way::Files(Box::new(files)), &lines));
     folder.remove();
     result
 }
