@@ -88,7 +88,7 @@ fn a_changed_call_of_an_acp_agent_is_proposed_to_it() {
     let asked = world.document("pending/acp-1.json")["question_id"].clone();
     fs::write(world.path("edited"), &other).unwrap();
     let edited = world.path("edited").display().to_string();
-    world.ok("ask-answer", &["edit", "acp-1", "--input", &edited, "--round", &world.seen("acp-1")]);
+    world.ok("ask-answer", &["edit", "acp-1", "--input", &edited, "--round", &world.seen("acp-1"), "--note", "and no more"]);
     // The agent makes the changed call itself, and the person is asked about it.
     until("it asks anew", || {
         world.in_mailbox("pending/acp-1.json").exists() && world.document("pending/acp-1.json")["question_id"] != asked
@@ -98,6 +98,7 @@ fn a_changed_call_of_an_acp_agent_is_proposed_to_it() {
     let told = told(&world);
     let words = told.last().expect("the proposal");
     assert!(words.contains("Your call was not made") && words.contains("# changed"), "{words}");
+    assert!(words.ends_with("The user added: and no more"), "{words}");
     assert!(!words.contains("The result is that of the changed call"), "{words}");
     world.ok("ask-answer", &["acp-1", "once", "--round", &world.seen("acp-1")]);
     world.closed("acp-1", "delivered", 3);

@@ -99,7 +99,7 @@ pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &
         Reply::Once | Reply::Workflow => call.input.clone(),
         Reply::Edited(text) => match edited(call, text, rules) {
             Ok(edited) => edited,
-            Err(why) => return Ok(Permit::Refused(why)),
+            Err(why) => return Ok(Permit::Refused(why + &words::user_added(answer))),
         },
     };
     if !Use::Approved.take(mailbox, round)? {
