@@ -8,6 +8,6 @@ mod places;
 mod questions;
 mod relaunched;
 mod rules;
-mod scene;
+pub(crate) mod scene;
 mod stops;
 mod trouble;

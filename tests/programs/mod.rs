@@ -40,6 +40,7 @@ mod pages;
 mod platform_room;
 mod promises_table;
 mod questions;
+mod replies;
 mod schema_is_current;
 mod service;
 mod session_news;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::codex::{Daemon, Terminal, socket};
 use crate::support::{Outcome, Watcher, World, until, was_told};
 
-const THREAD: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
+pub(crate) const THREAD: &str = "01a21ac8-b92a-7de2-b387-e540b49d4ef1";
 const SUBAGENT: &str = "01a21ac8-b98b-7571-8971-dd381192f9d1";
 const OTHER: &str = "01a21ac9-0c11-7b40-9d0f-2f6a51c0a7be";
 
@@ -20,7 +20,7 @@ fn world() -> World {
 }
 
 /// A world whose daemon has one session, and a watcher.
-fn scene() -> (World, Daemon, Watcher) {
+pub(crate) fn scene() -> (World, Daemon, Watcher) {
     let world = world();
     let daemon = Daemon::start(world.home());
     daemon.has(THREAD, world.work());

@@ -1,13 +1,13 @@
 //! Relaunching: watchers, the limits on runs and on money, and chains of scripted agents.
 
-mod acp;
+pub(crate) mod acp;
 mod agent_version;
 mod any_program;
 mod asked_within;
 mod budget;
 mod callers_env;
 mod chains;
-mod codex;
+pub(crate) mod codex;
 mod codex_woken;
 mod forged;
 mod hangup;

@@ -10,7 +10,7 @@ use crate::programs::beside_opencode::{Talk, allows, closed, waiting, why};
 use crate::support::{World, needs, root, until, was_told};
 use askbox_run::asking::end::NOT_KNOWN_YET;
 
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::with_home_apart();
     world.configure("[live]\nexperimental_copilot = true\ngrace = \"0s\"\n");
     world.make_mailbox();
@@ -30,14 +30,14 @@ fn copilot(world: &World, env: &[(&str, &str)]) -> Talk {
     Talk::start(node.stderr(Stdio::inherit()))
 }
 
-fn loaded(world: &World) -> Talk {
+pub(crate) fn loaded(world: &World) -> Talk {
     let mut copilot = copilot(world, &[]);
     assert_eq!(copilot.hear().unwrap(), json!({"handler": "no-result"}), "the extension decides nothing by itself");
     copilot
 }
 
 /// The call of a tool begins, and its permission is asked for.
-fn asks(copilot: &mut Talk, id: &str, kind: &str, command: &str) {
+pub(crate) fn asks(copilot: &mut Talk, id: &str, kind: &str, command: &str) {
     let call = format!("call_{id}");
     let input = json!({"command": command, "description": "does it"});
     copilot.tell(&json!({"type": "tool.execution_start", "data": {"toolCallId": call, "toolName": "bash", "arguments": input}}));

@@ -28,7 +28,7 @@ const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 /// The pretended process of the session.
 const PROCESS: &str = "4242";
 
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::new();
     world.configure("[live]\nenabled = true\ngrace = \"0s\"\n");
     world.make_mailbox();
@@ -38,12 +38,12 @@ fn world() -> World {
     world
 }
 
-fn transcript(world: &World) -> PathBuf {
+pub(crate) fn transcript(world: &World) -> PathBuf {
     world.path(format!("config/projects/p/{SESSION}.jsonl"))
 }
 
 /// Adds a line to the session's transcript.
-fn adds(world: &World, line: &Value) {
+pub(crate) fn adds(world: &World, line: &Value) {
     adds_at_once(world, std::slice::from_ref(line));
 }
 
@@ -79,7 +79,7 @@ fn says(world: &World, status: &str) {
 }
 
 /// The event of a dialog about this call.
-fn event(world: &World, tool: &str, input: &Value) -> Value {
+pub(crate) fn event(world: &World, tool: &str, input: &Value) -> Value {
     json!({
         "hook_event_name": "PermissionRequest", "session_id": SESSION, "transcript_path": transcript(world), "cwd": world.work(),
         "tool_name": tool, "tool_input": input, "permission_mode": "default",
@@ -91,7 +91,7 @@ fn hook_with(world: &World, tool: &str, input: &Value, env: &[(&str, &str)]) -> 
     hook_of(world, &event(world, tool, input), env)
 }
 
-fn hook_of(world: &World, event: &Value, env: &[(&str, &str)]) -> Child {
+pub(crate) fn hook_of(world: &World, event: &Value, env: &[(&str, &str)]) -> Child {
     let mut command = world.any_command(program("askbox"));
     command.arg("hook").env("CLAUDE_CODE_SESSION_ATTENDED", "1").env("CLAUDE_PID", PROCESS).envs(env.iter().copied());
     let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -254,10 +254,12 @@ fn words_beside_an_allowance_that_would_be_lost_are_refused() {
     let world = world();
     let page = json!({"url": "https://example.com", "prompt": "Read it."});
     calls(&world, "WebFetch", &page);
-    let _hook = hook_with(&world, "WebFetch", &page, &[]);
+    let mut hook = hook_with(&world, "WebFetch", &page, &[]);
     let id = waiting(&world);
     let refused = world.run("ask-answer", &[&id, "once", "--round", &world.seen(&id), "--note", "carefully"]);
     assert!(refused.code() == 5 && refused.words().contains("answer.note"), "{}", refused.words());
+    hook.kill().unwrap();
+    hook.wait().unwrap();
 }
 
 #[test]

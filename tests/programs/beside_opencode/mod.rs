@@ -4,7 +4,8 @@
 mod plugin;
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -23,17 +24,19 @@ pub(crate) fn world() -> World {
 pub(crate) struct Talk {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Talk {
     pub(crate) fn start(command: &mut std::process::Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
+        let (sender, lines) = channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, input, lines }
     }
 
-    fn live(world: &World) -> Self {
+    pub(crate) fn live(world: &World) -> Self {
         Self::start(world.command("askbox").args(["live", "opencode"]))
     }
 
@@ -43,9 +46,12 @@ impl Talk {
 
     /// The next line. `None` if the process has ended.
     pub(crate) fn hear(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+        self.lines.recv().ok().map(|line| serde_json::from_str(&line).unwrap())
+    }
+
+    /// The lines that have come, without waiting for one.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
     }
 
     /// The script that plays opencode has handled all lines.
@@ -89,7 +95,7 @@ pub(crate) fn command(id: &str, words: &str) -> Value {
 }
 
 /// The same as the plugin tells it.
-fn asked(world: &World, request: Value) -> Value {
+pub(crate) fn asked(world: &World, request: Value) -> Value {
     let session = json!({"id": "ses_1", "directory": world.work(), "title": "New session", "agent": "build"});
     let mut line = request;
     (line["type"], line["session"], line["root"]) = ("asked".into(), session.clone(), session);
@@ -124,7 +130,7 @@ pub(crate) fn why(end: &Value) -> &str {
     end["closed"]["why"].as_str().unwrap_or_default()
 }
 
-fn replied(id: &str, status: u16) -> Value {
+pub(crate) fn replied(id: &str, status: u16) -> Value {
     json!({"type": "replied", "id": id, "status": status})
 }
 

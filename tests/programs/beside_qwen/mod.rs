@@ -24,8 +24,8 @@ pub(crate) fn world() -> World {
 }
 
 /// A session at a terminal.
-struct Qwen<'a> {
-    world: &'a World,
+pub(crate) struct Qwen<'a> {
+    pub(crate) world: &'a World,
     terminal: Terminal<'a>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Qwen<'a> {
         qwen
     }
 
-    fn begin(world: &'a World) -> Self {
+    pub(crate) fn begin(world: &'a World) -> Self {
         Self::start(world, "--continue", &[])
     }
 
@@ -49,12 +49,12 @@ impl<'a> Qwen<'a> {
     }
 
     /// A dialog about a command opens.
-    fn asks(&self, id: &str, command: &str) {
+    pub(crate) fn asks(&self, id: &str, command: &str) {
         self.tell(&json!({"ask": id, "tool": "run_shell_command", "label": "Allow Command", "command": command}));
     }
 
     /// The entries of its log with this field.
-    fn log(&self, field: &str) -> Vec<Value> {
+    pub(crate) fn log(&self, field: &str) -> Vec<Value> {
         let log = std::fs::read_to_string(self.world.home().join("log")).unwrap_or_default();
         let entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         entries.filter_map(|mut entry| entry.get_mut(field).map(Value::take)).collect()

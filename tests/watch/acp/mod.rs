@@ -16,7 +16,7 @@ mod stops;
 mod watcher_killed;
 
 /// A world whose workflows `acp-…` are run by the scripted agent that speaks ACP. `runner` are further keys of its section.
-fn world(runner: &str, more: &str) -> World {
+pub(crate) fn world(runner: &str, more: &str) -> World {
     let world = World::new().with_scripted_agent();
     let program = root().join("crates/testkit/agents/acp.py").display().to_string();
     world.configure(&format!(
@@ -39,7 +39,7 @@ fn at(world: &World, step: &str) -> i32 {
 }
 
 /// The lines of a file of the agent.
-fn lines(world: &World, name: &str) -> Vec<Value> {
+pub(crate) fn lines(world: &World, name: &str) -> Vec<Value> {
     let text = fs::read_to_string(world.agent(name)).unwrap_or_default();
     whole_lines(&text).map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into())).collect()
 }
