@@ -7,7 +7,7 @@ use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Answer, Folder, Mailbox, Question, read_question, round, text, time};
+use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, read_question, round, text, time};
 use askbox_run::attempt::record::{self, Plan, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
@@ -184,5 +184,6 @@ fn told(desk: &Desk, mailbox: &Mailbox, question: &Question, run: &Run) -> Resul
         None => answer_text::in_words(mailbox, question, answer, run, RunnerKind::Claude)?,
     };
     let title = as_json(&text::excerpt(&question.title(), 200));
-    Ok(format!("Your question {title}: {words}\n({}{when}. This answers the question and permits no tool call.)", answer.said_by()))
+    let answers = if answer.outcome == Outcome::Answered { "answers the question and " } else { "" };
+    Ok(format!("Your question {title}: {words}\n({}{when}. This {answers}permits no tool call.)", answer.said_by()))
 }

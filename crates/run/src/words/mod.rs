@@ -4,6 +4,7 @@
 pub mod inserted;
 
 use crate::words::inserted::{at_the_end, on_one_line, within};
+use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text;
 use askbox_mailbox::{Answer, Question};
@@ -154,12 +155,13 @@ pub fn beside_allowance(tool: &str, in_subagent: bool, answer: &Answer) -> Optio
 /// that asked; `None` if the agent itself may have asked.
 pub fn beside_reply(server: Option<&str>, answer: &Answer) -> Option<String> {
     let note = at_the_end(answer.note.as_deref().filter(|_| answer.counter_question().is_none())?);
+    let did = if answer.outcome == Outcome::Declined { "declined to answer" } else { "replied to" };
     Some(match server {
         Some(server) => {
             let server = within(server, ".");
-            format!("Your user replied to the MCP server {server}. The server was not told what they say beside it:{note}")
+            format!("Your user {did} the MCP server {server}. The server was not told what they say beside it:{note}")
         }
-        None => format!("Your user replied to what they were asked. The reply had no room for what they say beside it:{note}"),
+        None => format!("Your user {did} what they were asked. The reply had no room for what they say beside it:{note}"),
     })
 }
 

@@ -33,7 +33,8 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
     let facts = Facts::of(question);
     if !facts.takes_a_reason() {
         let fix = "decide without words, and say them at its terminal";
-        return Err(Error::invalid("answer.note", format!("would not reach the session, because {} takes no words", live.program), fix));
+        let field = if reply.asks_back { "question back" } else { "answer.note" };
+        return Err(Error::invalid(field, format!("would not reach the session, because {} takes no words", live.program), fix));
     }
     // The remark is told behind the call, which is known by its id.
     let call = question.asked.tool_call.as_ref().filter(|call| call.told_id().is_some());

@@ -22,7 +22,7 @@ use askbox_mailbox::documents::answer::{Answer, Outcome};
 use askbox_mailbox::documents::shown::asks_the_same;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Question, read_question, round};
+use askbox_mailbox::{Question, read_question, round, text};
 
 /// The reason why a person is asked again after an answer was used.
 const PERHAPS_GIVEN: &str = "You answered this before; then a process died, and the server may have your answer.";
@@ -100,7 +100,7 @@ pub(super) fn answer(
     let (reply, what) = match answer.map(|answer| (answer.outcome, &answer.value)) {
         None => (FormReply::Cancel, "was told that nobody decided"),
         Some(_) if let Some(words) = asked_back => {
-            tell_what_the_user_asks(live, asked, words);
+            tell_what_the_user_asks(live, asked, question, words);
             (FormReply::Cancel, "was told that nobody decided: the user asks back, and the agent was told what")
         }
         Some((Outcome::Answered, Some(value))) => match form.content(value) {
@@ -145,8 +145,11 @@ fn reply_to(live: &mut LiveRun<'_, '_>, asked: &Elicitation, reply: &FormReply, 
 }
 
 /// Gives the agent the person's counter-question with the result of the call: a server cannot be asked back, but its agent can.
-fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, words: &str) {
-    let (message, words) = (asked.message.excerpt(500), at_the_end(words));
+fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, question: &Question, words: &str) {
+    // A program may put its questions into the fields alone.
+    let parts: Vec<_> = question.parts().iter().map(|part| text::excerpt(&part.question, 200)).collect();
+    let message = Some(asked.message.excerpt(500)).filter(|message| !message.trim().is_empty()).unwrap_or_else(|| parts.join(" "));
+    let words = at_the_end(words);
     let text = match &asked.asker {
         Asker::Server(server) => format!(
             "The MCP server `{}` asked your user: {message}\nYour user asks back before they decide:{words}\nThe server was told that \
