@@ -5,6 +5,7 @@ mod attended_codex;
 mod attended_copilot;
 mod attended_opencode;
 mod attended_qwen;
+mod changed_call;
 mod codex;
 mod kimi;
 mod listed;

@@ -147,29 +147,6 @@ impl Scene {
         self.is_over(2);
     }
 
-    /// A person changes a call while the agent waits. Its program cannot be given a changed call. So nothing runs, the model reads what its user
-    /// has made of the call, makes that call, and its user is asked about it.
-    pub(crate) fn has_its_call_changed(&self, shell: Shell) {
-        let Self { world, api } = self;
-        let asked = || until("it asks", || world.in_mailbox("pending/job.json").exists().then(|| world.document("pending/job.json")));
-        api.on("do the first part", json!([shell(CALL), {"text": "It did not run."}]));
-        api.on("Your call was not made", json!([shell("echo changed >> $HOME/effects"), {"text": "It has run."}]));
-        let _watcher = world.watch();
-        self.spawns("do the first part");
-        let first = asked()["question_id"].clone();
-        std::fs::write(world.path("edited"), "echo changed >> $HOME/effects").expect("the new command");
-        let edited = world.path("edited").display().to_string();
-        world.ok("ask-answer", &["edit", "job", "--input", &edited, "--round", &world.seen("job")]);
-        until("it asks anew", || world.in_mailbox("pending/job.json").exists() && asked()["question_id"] != first);
-        assert!(self.effects().is_empty());
-        let told = api.told().pop().expect("a request").join("\n");
-        assert!(told.contains("Your call was not made") && told.contains("echo changed"), "{told}");
-        assert!(!told.contains("The result is that of the changed call"), "{told}");
-        world.ok("ask-answer", &["job", "once", "--round", &world.seen("job")]);
-        until("it is delivered", || world.status("job")["result"] == "It has run.");
-        assert_eq!(self.effects(), ["changed"]);
-    }
-
     /// One of its processes is killed while its tool runs, as soon as that has had its effect. The next attempt knows that the tool has
     /// run: from the session, or from askbox. If the model were told nothing of its call, it would make it again.
     pub(crate) fn is_killed_at_work(&self, shell: Shell, killed: Killed) {
@@ -342,7 +319,7 @@ impl Scene {
         files(self.world.home()).iter().any(|(path, bytes)| is_transcript(path) && String::from_utf8_lossy(bytes).contains(words))
     }
 
-    fn effects(&self) -> Vec<String> {
+    pub(crate) fn effects(&self) -> Vec<String> {
         std::fs::read_to_string(self.world.home().join("effects")).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 }

@@ -2,7 +2,6 @@
 //! waits beside, and Codex's daemon, whose client is the watcher.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -68,13 +67,21 @@ fn codex(decisions: &[Decision], request: impl Fn(&Daemon, u64, bool)) -> Vec<St
         };
         [daemon.replies(), calls("turn/steer"), calls("turn/interrupt")]
     };
+    let over = RefCell::new(Vec::new());
     let heard = |_| {
-        if told().each_ref().map(Vec::len) == known.get() || !world.names("running").is_empty() {
+        let all = told();
+        let now = world.names("closed");
+        let newest = now.iter().find(|name| !over.borrow().contains(*name)).map(|name| world.document(&format!("closed/{name}")));
+        let Some(newest) = newest.filter(|_| all.each_ref().map(Vec::len) != known.get() && world.names("running").is_empty()) else {
+            return Vec::new();
+        };
+        // Words follow a refusal with a reason. The daemon may not have read them yet.
+        let has_reason = newest["answer"]["note"].is_string() && newest["answer"]["outcome"] == "declined";
+        let is_told = newest["approval"].is_null() || newest["answer"]["stops"] == true || !has_reason;
+        if !is_told && all[1].len() == known.get()[1] {
             return Vec::new();
         }
-        // The daemon reads the words behind the reply.
-        std::thread::sleep(Duration::from_millis(100));
-        let all = told();
+        over.replace(now);
         let earlier = known.replace(all.each_ref().map(Vec::len));
         all.iter().zip(earlier).flat_map(|(all, earlier)| all[earlier..].iter().map(Value::to_string)).collect()
     };
