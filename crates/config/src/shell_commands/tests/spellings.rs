@@ -561,7 +561,8 @@ fn runs_git_push(git: Git, shell: &str, line: &str) -> bool {
         std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
         command.env("GIT_LOG", &log);
     } else {
-        command.env("GIT_TRACE", &log).env("GIT_CONFIG_NOSYSTEM", "1");
+        // A test may run at a terminal, and `git credential` would ask there.
+        command.env("GIT_TRACE", &log).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0");
     }
     command.current_dir(&work).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().unwrap();
