@@ -57,12 +57,12 @@ fn status_line(args: &Count) -> Result<u8> {
     Ok(0)
 }
 
-/// The agents of this session that wait in the background. Claude Code shows no dialog for them.
+/// The agents and servers of this session that wait in the background. Claude Code shows no dialog for them.
 fn held(mailbox: &Mailbox, session: &str) -> Result<Vec<String>> {
     let in_words = |pending: Pending| {
         let question = pending.document.ok()?.typed;
         let live = question.asked.live.filter(|live| live.in_background && live.session.to_string() == session)?;
-        let agent = text::excerpt(live.agent.as_deref().unwrap_or("an agent"), 24);
+        let agent = text::excerpt(live.agent.as_deref().or(question.asked.elicited_by.as_deref()).unwrap_or("an agent"), 24);
         let left = live.until.and_then(|until| (until - time::now()).to_std().ok());
         let left = left.map_or_else(String::new, |left| format!(", {} left", time::human(left)));
         Some(format!("{agent} waits for you{left}: ask-answer {}", question.workflow_id))

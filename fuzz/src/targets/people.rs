@@ -113,7 +113,7 @@ pub fn elicited(bytes: &[u8]) {
         own_words: of("own_words").as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
     };
     let workflow: WorkflowId = "w".parse().expect("an id");
-    let form = match run::supervise::Elicited::of_elicitation(&server, &workflow) {
+    let form = match run::asking::form::Elicited::of_elicitation(&server, &workflow, None) {
         Ok(form) => form,
         Err(why) => return assert!(!why.is_empty() && why.len() < 1024, "{why}"),
     };

@@ -22,6 +22,8 @@ pub(super) enum Event {
     PreToolUse(PreToolUse),
     /// A dialog asks the user of a session about a tool call.
     PermissionRequest(PermissionRequest),
+    /// An MCP server asks the user of a session. No dialog is open before this hook has ended.
+    Elicitation(Elicitation),
     /// The session begins or goes on.
     Session(Session),
     /// A file that the session watches has changed. Only its own file in the mailbox is watched.
@@ -128,6 +130,22 @@ pub(super) struct PermissionRequest {
     pub(super) permission_suggestions: Vec<Value>,
 }
 
+/// An MCP server asks the user of a session. Claude Code tells no id of the request or of the call.
+#[derive(Debug, Deserialize)]
+pub(super) struct Elicitation {
+    pub(super) session_id: SessionId,
+    pub(super) transcript_path: PathBuf,
+    /// The working folder of the session.
+    pub(super) cwd: PathBuf,
+    pub(super) mcp_server_name: String,
+    /// `form` or `url`. Missing in an older request, which is a form.
+    #[serde(default)]
+    pub(super) mode: String,
+    /// The rest: `message`, `requested_schema` and the marks of the turn.
+    #[serde(flatten)]
+    pub(super) input: Map<String, Value>,
+}
+
 /// Reads the event from standard input.
 pub(super) fn read() -> Result<Event> {
     let mut bytes = Vec::new();
@@ -138,6 +156,7 @@ pub(super) fn read() -> Result<Event> {
     match event["hook_event_name"].as_str() {
         Some("PreToolUse") | None => serde_json::from_value(event).map(Event::PreToolUse).map_err(invalid),
         Some("PermissionRequest") => serde_json::from_value(event).map(Event::PermissionRequest).map_err(invalid),
+        Some("Elicitation") => serde_json::from_value(event).map(Event::Elicitation).map_err(invalid),
         Some("SessionStart" | "UserPromptSubmit" | "PostToolUse") => serde_json::from_value(event).map(Event::Session).map_err(invalid),
         Some("FileChanged") => serde_json::from_value(event).map(Event::FileChanged).map_err(invalid),
         Some(_) => Ok(Event::Other),

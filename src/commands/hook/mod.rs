@@ -4,7 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `event` | the events that Claude Code sends, and the replies that it reads |
-//! | `dialog` | the dialog of an attended session, which is a question of the mailbox at the same moment |
+//! | `dialog` | the dialog or the form of an attended session, which is a question of the mailbox |
 //! | `take_question` | handles such a call: posts and defers it, then answers it |
 //! | `take_approval` | handles a call that a person has to allow |
 //! | `at_terminal` | the hooks of Kimi and Gemini: a dialog waits at a terminal |
@@ -90,6 +90,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
                 }
             }
             Ok(Event::PermissionRequest(request)) => dialog::hold(&request, context),
+            Ok(Event::Elicitation(asked)) => dialog::hold_form(&asked, context),
             Ok(Event::PreToolUse(event)) => {
                 if let Some(decision) = own_commands::decide(&event) {
                     decision.print()?;

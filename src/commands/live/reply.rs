@@ -30,9 +30,9 @@ fn to_opencode(id: &str, request: &Request, reply: Reply) -> (String, Value) {
         // It ends the turn, as Esc does at the terminal.
         (Reply::Stop { .. }, Subject::Questions) => (format!("/question/{id}/reject"), json!({})),
         (Reply::Allow { .. }, _) => (to_call, json!({ "reply": "once" })),
-        (Reply::Refuse { words, .. }, Subject::Call) => (to_call, json!({ "reply": "reject", "message": words })),
+        (Reply::Refuse { words, .. }, Subject::Call | Subject::Form) => (to_call, json!({ "reply": "reject", "message": words })),
         // A refusal without words ends the turn.
-        (Reply::Stop { .. }, Subject::Call) => (to_call, json!({ "reply": "reject" })),
+        (Reply::Stop { .. } | Reply::Form(_), _) => (to_call, json!({ "reply": "reject" })),
     }
 }
 
@@ -40,6 +40,6 @@ fn to_copilot(reply: Reply) -> Value {
     match reply {
         Reply::Allow { .. } => json!({ "kind": "approve-once" }),
         Reply::Refuse { words, .. } => json!({ "kind": "reject", "feedback": words }),
-        Reply::Stop { .. } | Reply::Answers(_) => json!({ "kind": "reject" }),
+        Reply::Stop { .. } | Reply::Answers(_) | Reply::Form(_) => json!({ "kind": "reject" }),
     }
 }

@@ -7,6 +7,7 @@
 //! | `elsewhere` | the person of `crowd` who is not at the terminal |
 //! | `ended` | ended at the keyboard, in each way |
 //! | `figures` | how fast the session goes on, and what a question costs |
+//! | `forms` | the form of an MCP server, while nobody is at the terminal |
 //! | `hour` | a plan, a question and an edit, answered on a phone, one after the other |
 //! | `killed` | a hook or a session that is killed |
 //! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
@@ -18,6 +19,7 @@ mod crowd;
 mod elsewhere;
 mod ended;
 mod figures;
+mod forms;
 mod hour;
 mod killed;
 mod left_alone;

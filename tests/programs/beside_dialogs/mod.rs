@@ -4,11 +4,13 @@
 //! | file | content |
 //! |---|---|
 //! | `mod.rs` | one dialog: how it is answered, and how it ends |
+//! | `forms.rs` | the form of an MCP server, while nobody is at the terminal |
 //! | `lists.rs` | what people see of all of them: lists, sessions, the status line, news |
 //! | `results.rs` | the result of a run wakes the session that started it |
 //! | `untold.rs` | a dialog whose call is in no transcript while it is open |
 //! | `surfaces.rs` | the inbox, the page, and news that wait while somebody types at the session's terminal |
 
+mod forms;
 mod lists;
 mod results;
 mod surfaces;
@@ -336,11 +338,13 @@ fn the_question_of_a_dialog_is_no_news_for_a_session() {
 fn the_plugins_hook_waits_for_days_and_never_blocks_a_dialog() {
     let hooks = std::fs::read_to_string(crate::support::root().join("plugin/hooks/hooks.json")).unwrap();
     let hooks: Value = serde_json::from_str(&hooks).unwrap();
-    let hook = &hooks["hooks"]["PermissionRequest"][0]["hooks"][0];
-    // Without a timeout, Claude Code ends the hook after ten minutes. With `onFailure` it would take the dialog away if the hook fails.
-    assert_eq!((&hook["timeout"], &hook["onFailure"], &hook["async"]), (&json!(30 * 86_400), &Value::Null, &Value::Null));
-    let command = hook["command"].as_str().unwrap();
-    assert!(command.contains(r#"[ -z "$ASKBOX_RUN" ]"#) && command.contains("exec askbox hook"), "{command}");
+    for event in ["PermissionRequest", "Elicitation"] {
+        let hook = &hooks["hooks"][event][0]["hooks"][0];
+        // Without a timeout, Claude Code ends the hook after ten minutes. With `onFailure` it would take the dialog away if the hook fails.
+        assert_eq!((&hook["timeout"], &hook["onFailure"], &hook["async"]), (&json!(30 * 86_400), &Value::Null, &Value::Null));
+        let command = hook["command"].as_str().unwrap();
+        assert!(command.contains(r#"[ -z "$ASKBOX_RUN" ]"#) && command.contains("exec askbox hook"), "{command}");
+    }
 }
 
 /// Somebody writes another question by hand under the name of a dialog's question, without askbox.

@@ -115,7 +115,7 @@ pub struct Asked {
     /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer. In a
     /// live question, `once` and the offers of `live`.
     pub approval: Option<Approval>,
-    /// The MCP server that asks, by its name in the agent's configuration. While its run lives it waits for the answer.
+    /// The MCP server that asks, by its name in the agent's configuration. While its run or its session's hook lives, it waits for the answer.
     pub elicited_by: Option<String>,
     /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
     #[schemars(default, skip_serializing_if = "std::ops::Not::not")]

@@ -64,6 +64,8 @@ pub trait Program {
 pub enum Sent {
     /// The program shows later whether it took the reply.
     Yes,
+    /// The program took the reply.
+    Taken,
     /// The program would not understand the reply, for this reason.
     No(String),
 }
@@ -104,6 +106,8 @@ pub struct Dialog {
     grace: Duration,
     tries: u32,
     is_noted: bool,
+    /// Why it is asked again.
+    remark: Option<String>,
     state: State,
 }
 
@@ -121,7 +125,7 @@ impl Dialog {
     /// A dialog that opens now. The person at the terminal has it for themselves so long.
     #[must_use]
     pub fn new(grace: Duration) -> Self {
-        Self { since: time::now(), begun: Instant::now(), grace, tries: 0, is_noted: false, state: State::Grace }
+        Self { since: time::now(), begun: Instant::now(), grace, tries: 0, is_noted: false, remark: None, state: State::Grace }
     }
 
     /// True if nothing is to be done about it any more.
@@ -161,7 +165,8 @@ impl Dialog {
     }
 
     fn ask<P: Program>(&mut self, desk: Desk<'_>, program: &mut P, key: &P::Key) -> Result<Option<(Posted, Request)>> {
-        let Some(request) = program.read(key, self.begun.elapsed())? else { return Ok(None) };
+        let Some(mut request) = program.read(key, self.begun.elapsed())? else { return Ok(None) };
+        request.more.remark.clone_from(&self.remark);
         self.tries += 1;
         let posted = Posted::post(desk.mailbox, request.question(desk.facts, self.since)?, desk.facts)?;
         Ok(posted.map(|posted| (posted, request)))
@@ -195,6 +200,11 @@ impl Dialog {
     ) -> Result<()> {
         let round = claim.round();
         let close = |claim: Claim<OnRecord>, end: &End| desk.or_note(end.close(claim, desk.mailbox, desk.facts.by));
+        if let Some(problem) = request.misfit(&claim.document.typed) {
+            close(*claim, &End::TooLate { why: format!("it does not fit the form, so the form is asked again: {problem}") });
+            (self.remark, self.state) = (Some(format!("The answer before did not fit: {problem}.")), State::Grace);
+            return Ok(());
+        }
         let reply = match Reply::of(desk.mailbox, desk.config, &round, &claim.document.typed, request) {
             Ok(reply) => reply,
             Err(e) => {
@@ -209,6 +219,7 @@ impl Dialog {
         }
         match program.write(key, request, &round, reply)? {
             Sent::Yes => self.state = State::Sent(claim),
+            Sent::Taken => close(*claim, &End::Confirmed),
             Sent::No(why) => close(*claim, &End::not_given(&why)),
         }
         Ok(())

@@ -25,6 +25,7 @@
 //! |---|---|
 //! | `request` | a request of a program, as the question that a person is shown |
 //! | `questions` | AskUserQuestion's form as a question, and its answers |
+//! | `form` | a form as a question, and an answer as the form's content, for runs and sessions |
 //! | `reply` | a person's answer, as the reply that a program is sent |
 //! | `beside` | the driver for a dialog that stays open at its terminal |
 //! | `posted` | the question beside a dialog, held by the process that takes its answer |
@@ -36,6 +37,7 @@
 
 pub mod beside;
 pub mod end;
+pub mod form;
 pub mod next_prompt;
 pub mod orphans;
 pub mod place;

@@ -19,7 +19,7 @@ pub fn offer(question: &Question) -> Option<String> {
 
 /// The command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another question.
 fn command(question: &Question, answer: &Answer) -> Option<String> {
-    let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE.name)?;
+    let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE.name && question.asked.elicited_by.is_none())?;
     let session = live.session.to_string();
     if question.config_dir.as_deref().is_none_or(|folder| sessions::claude::is_alive(folder, &session)) {
         return None;

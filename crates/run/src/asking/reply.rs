@@ -1,8 +1,12 @@
 //! A person's answer, as the reply that a program is sent.
 
+use serde_json::Value;
+
 use crate::approval::permit::{self, Permit, Rules};
+use crate::asking::form::Elicited;
 use crate::asking::questions::{self, Answers};
 use crate::asking::request::{Input, Request, Subject};
+use crate::words;
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::live::Offered;
 use askbox_mailbox::error::{Error, Result};
@@ -33,6 +37,8 @@ pub enum Reply {
     },
     /// The answers to the questions.
     Answers(Answers),
+    /// The content of the form.
+    Form(Value),
 }
 
 impl Reply {
@@ -54,6 +60,14 @@ impl Reply {
                 Ok(answers) if answers.are_complete() => Ok(Self::Answers(answers)),
                 Ok(_) => Err(Error::failed("a question of the dialog has no answer", "answer it at its terminal")),
                 Err(words) => Ok(refused(words)),
+            };
+        }
+        if request.subject == Subject::Form {
+            let no_reply = |why: String| Error::failed(why, "fill in the form at its terminal");
+            return match &answer.value {
+                Some(value) => Elicited::of_request(request).and_then(|form| form.content(value)).map(Self::Form).map_err(no_reply),
+                None if answer.counter_question().is_some() => Err(no_reply("a server cannot be asked back".into())),
+                None => Ok(refused(words::declined(answer))),
             };
         }
         let rules = Rules { policy, refuse: &config.approvals.refuse, takes_changes: true };

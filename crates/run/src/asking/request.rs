@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
+use crate::asking::form::Elicited;
 use crate::asking::place::{self, LONGEST_NAME};
 use crate::asking::questions;
 use askbox_mailbox::document::Document;
@@ -13,11 +14,11 @@ use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::time::Time;
-use askbox_mailbox::{QuestionDocument, text};
+use askbox_mailbox::{Outcome, Question, QuestionDocument, text};
 
 /// The input of a call, whole.
 pub type Input = Map<String, Value>;
@@ -29,6 +30,8 @@ pub enum Subject {
     Call,
     /// The call's input are questions, in the form of Claude Code's tool AskUserQuestion.
     Questions,
+    /// An MCP server asks with a form. The input is that of Claude Code's hook `Elicitation`, and `tool` is the server's name.
+    Form,
 }
 
 /// A request that a person can answer beside the dialog at its terminal.
@@ -71,6 +74,8 @@ pub struct More {
     pub config_dir: Option<PathBuf>,
     /// The trace that the session is part of.
     pub trace: Option<Trace>,
+    /// Why a form is asked again.
+    pub remark: Option<String>,
 }
 
 impl Request {
@@ -95,12 +100,24 @@ impl Request {
                 document.typed.asked.live = Some(Box::new(live));
                 document
             }
+            Subject::Form => {
+                let form = Elicited::of_request(self).map_err(|why| Error::failed(why, "fill it in at its terminal"))?;
+                let mut question = form.question;
+                question.asked.live = Some(Box::new(live));
+                Document::draft(question)
+            }
         };
         document.typed.cwd = Some(self.cwd.clone()).filter(|cwd| cwd.is_absolute());
         // Nobody but the session speaks here.
         document.typed.asked.asked_by = None;
         (document.typed.config_dir, document.typed.trace) = (self.more.config_dir.clone(), self.more.trace.clone());
         Ok(document)
+    }
+
+    /// Why the answer to the question does not fit the form, if this is one.
+    pub(super) fn misfit(&self, question: &Question) -> Option<String> {
+        let answer = question.answer.as_ref().filter(|answer| self.subject == Subject::Form && answer.outcome == Outcome::Answered)?;
+        Elicited::of_request(self).and_then(|form| form.content(answer.value.as_ref().ok_or("it has no value")?)).err()
     }
 
     fn live(&self, facts: &Facts, since: Time) -> Live {

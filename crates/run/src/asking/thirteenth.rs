@@ -10,6 +10,7 @@ use crate::asking::reply::Reply;
 use crate::asking::request::{More, Request, Subject};
 use crate::asking::{place, questions};
 use askbox_config::Config;
+use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, SessionId};
 use askbox_mailbox::programs::{Facts, OPENCODE};
@@ -39,7 +40,11 @@ impl Program for Thirteenth {
             session,
             cwd: folder.clone(),
             folder,
-            subject: if tool == "ask" { Subject::Questions } else { Subject::Call },
+            subject: match tool.as_str() {
+                QUESTION => Subject::Questions,
+                "shop" => Subject::Form,
+                _ => Subject::Call,
+            },
             tool,
             input: self.asks["input"].as_object().cloned().unwrap_or_default(),
             call: (*key).to_owned(),
@@ -54,6 +59,7 @@ impl Program for Thirteenth {
             Reply::Refuse { words, .. } => json!({"to": key, "no": words}),
             Reply::Stop { .. } => json!({"to": key, "stop": true}),
             Reply::Answers(answers) => json!({"to": key, "answers": answers.lists()}),
+            Reply::Form(content) => json!({"to": key, "content": content}),
         });
         Ok(Sent::Yes)
     }
@@ -94,10 +100,14 @@ fn a_thirteenth_program_takes_every_reply() {
     let (received, end) = asked(call(), |ann| ann.declined(Some("no".into())), false);
     assert!(received[0]["no"].as_str().unwrap().starts_with("The user refused this call. They say: no\n") && end == End::Confirmed);
     assert_eq!(asked(call(), |ann| ann.declined_with_a_stop(None), false).0, [json!({"to": "one", "stop": true})]);
-    let asks = json!({"tool": "ask", "input": {"questions": [{"question": "Which?", "options": [{"label": "a", "description": ""}]}]}});
+    let asks = json!({"tool": QUESTION, "input": {"questions": [{"question": "Which?", "options": [{"label": "a", "description": ""}]}]}});
     questions::question(&"w".parse().unwrap(), asks["input"].as_object().unwrap()).unwrap();
     let answers = |ann: &Caller| Answer { note: Some("soon".into()), ..ann.value(AnswerValue::Text("a".into())) };
     assert_eq!(asked(asks, answers, false).0, [json!({"to": "one", "answers": [["a", "user_note: soon"]]})]);
+    let form = json!({"message": "How many?", "requested_schema": {"properties": {"n": {"type": "integer"}}, "required": ["n"]}});
+    let seven = |ann: &Caller| ann.value(AnswerValue::Text("7".into()));
+    let filled = asked(json!({"tool": "shop", "input": form}), seven, false);
+    assert_eq!(filled, (vec![json!({"to": "one", "content": {"n": 7}})], End::Confirmed));
 }
 
 #[test]

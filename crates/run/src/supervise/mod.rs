@@ -47,6 +47,3 @@ pub(crate) mod start_program;
 pub(crate) mod started_agent;
 pub mod stop;
 pub mod supervisor;
-
-#[doc(hidden)]
-pub use attend::elicited_form::Elicited;

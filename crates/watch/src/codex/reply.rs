@@ -39,7 +39,7 @@ impl Message {
             // It has no other place for the words.
             (Reply::Refuse { words, .. }, Asks::Input(asked)) => Self::answers(asked, vec![vec![words]; asked.len()]),
             (Reply::Answers(answers), Asks::Input(asked)) => Self::answers(asked, answers.lists()),
-            (Reply::Stop { .. } | Reply::Answers(_), _) => Self::decision("cancel", None, Wanted::Stopped),
+            (Reply::Stop { .. } | Reply::Answers(_) | Reply::Form(_), _) => Self::decision("cancel", None, Wanted::Stopped),
             (Reply::Refuse { words, has_reason }, _) => Self::decision("decline", has_reason.then_some(words), Wanted::Refused),
             (Reply::Allow { .. }, _) => Self::decision("accept", None, Wanted::Made),
         }

@@ -21,7 +21,7 @@ use askbox_run::asking::request::Request;
 /// How long the transcript may take to name the call, after the grace time.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);
 
-const NOT_IN_TIME: &str = "nobody answered in time: the dialog is open at its terminal now";
+pub(super) const NOT_IN_TIME: &str = "nobody answered in time: the dialog is open at its terminal now";
 const NOT_IN_TIME_UNATTENDED: &str = "nobody answered in time: the session decided without an answer";
 
 /// The session of one dialog.

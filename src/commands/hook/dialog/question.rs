@@ -13,6 +13,7 @@ use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered, Rul
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::error::Result;
+use askbox_mailbox::id::SessionId;
 use askbox_mailbox::text;
 use askbox_mailbox::time::Time;
 use askbox_run::asking::place::{self, LONGEST_NAME};
@@ -45,12 +46,13 @@ pub(in crate::commands::hook) fn request(event: &PermissionRequest, call: String
         call,
         subagent: event.agent_id.as_ref().map(|id| subagent(event, id)),
         more: More {
-            title: title(event),
+            title: title(&event.transcript_path, &event.session_id),
             offers,
             until,
             unattended: !is_attended(),
             config_dir: signs::config_dir(&event.transcript_path).map(Path::to_path_buf),
             trace: Trace::of_environment().ok().flatten(),
+            remark: None,
         },
     })
 }
@@ -80,10 +82,10 @@ fn offered(suggestion: &Value) -> Option<Offered> {
 }
 
 /// The name of the session, from its own file.
-fn title(event: &PermissionRequest) -> Option<String> {
+pub(super) fn title(transcript: &Path, id: &SessionId) -> Option<String> {
     let pid: i32 = program::env("CLAUDE_PID")?.parse().ok()?;
-    let session = sessions::claude::of_process(signs::config_dir(&event.transcript_path)?, pid)?;
-    session.name.filter(|_| session.session_id == event.session_id.to_string())
+    let session = sessions::claude::of_process(signs::config_dir(transcript)?, pid)?;
+    session.name.filter(|_| session.session_id == id.to_string())
 }
 
 /// The subagent, in the words that Claude Code noted about it.

@@ -38,6 +38,7 @@ pub(super) fn output(event: &PermissionRequest, reply: Reply) -> Result<Value, &
         Reply::Answers(answers) => Decision::Allow { updated_input: answers.filled, updated_permissions: Vec::new() },
         Reply::Refuse { words, .. } => Decision::Deny { message: words, interrupt: false },
         Reply::Stop { words } => Decision::Deny { message: words, interrupt: true },
+        Reply::Form(_) => return Err("it is no form"),
     };
     match &decision {
         Decision::Deny { message, .. } if message.trim().is_empty() => return Err("it has no words for the model"),

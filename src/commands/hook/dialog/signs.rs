@@ -16,7 +16,7 @@ const STEADY: Duration = Duration::from_millis(300);
 
 pub(super) const REFUSED: &str = "it was refused or left at its terminal";
 const ANSWERED: &str = "it was answered at its terminal";
-const ENDED: &str = "its session has ended";
+pub(super) const ENDED: &str = "its session has ended";
 
 /// Looks for the signs of one dialog.
 pub(super) struct Signs {

@@ -1,5 +1,5 @@
 //! Checks an answer that allows a tool call: the text that the person puts in place of the editable one, and the words beside it. Also
-//! checks a refusal that ends the turn of a live session.
+//! checks a refusal that ends the turn of a live session, and an answer to the form of a server there.
 
 use crate::documents::answer::{Answer, Outcome};
 use crate::documents::fields::approval::LONGEST_EDITED;
@@ -27,9 +27,14 @@ pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
 
 /// Refuses words beside a decision in a live session whose program has no place for them.
 pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
-    let Some(live) = question.asked.live.as_ref().filter(|_| question.asked.approval.is_some() && reply.note.is_some()) else {
+    let Some(live) = question.asked.live.as_ref().filter(|_| reply.note.is_some()) else { return Ok(()) };
+    if question.asked.elicited_by.is_some() {
+        let fix = "fill in the form or decline it without words, or go to the session's terminal";
+        return Err(Error::invalid("answer.note", "would not reach the server, which takes no words beside its form", fix));
+    }
+    if question.asked.approval.is_none() {
         return Ok(());
-    };
+    }
     let facts = Facts::of(question);
     if !facts.takes_a_reason() {
         let fix = "decide without words, and say them at its terminal";
@@ -49,6 +54,9 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
 pub(super) fn stop(question: &Question, reply: &Answer) -> Result<()> {
     if question.asked.live.is_none() {
         return Err(Error::invalid("answer.stops", "ends the turn of a live session, and none asks here", "decline without it"));
+    }
+    if question.asked.elicited_by.is_some() {
+        return Err(Error::invalid("answer.stops", "would not end the turn of a session whose server asks", "decline without it"));
     }
     if reply.note.is_some() {
         let fix = format!("stop it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);

@@ -171,24 +171,25 @@ fn shows_its_plan(asked: &Asked, approval: &approval::Approval) -> bool {
     asked.live.is_some() && approval.tool == EXIT_PLAN_MODE && plan.is_some() && plan == asked.context.as_ref()
 }
 
-/// Checks the rules of a question that a live session's dialog shows. It is about one call of that session, and a person answers it: no
-/// default, no event and no date.
+/// Checks the rules of a question that a live session's dialog shows. It is about one call of that session, or it is the form
+/// of a server. A person answers it: no default, no event and no date.
 fn check_live(asked: &Asked) -> Result<()> {
     let Some(live) = &asked.live else { return Ok(()) };
     live.check()?;
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to `askbox hook`, which writes it"));
-    let Some(call) = &asked.tool_call else { return wrong("live", "stands in a question without a tool call") };
-    let is_its_call = match &asked.approval {
-        Some(approval) => approval.tool == call.name,
-        None => [ASK_USER_QUESTION, REQUEST_USER_INPUT, QUESTION].contains(&call.name.as_str()),
+    let is_sessions = match (&asked.elicited_by, &asked.tool_call, &asked.approval) {
+        (Some(_), None, None) => true,
+        (None, Some(call), Some(approval)) => approval.tool == call.name,
+        (None, Some(call), None) => [ASK_USER_QUESTION, REQUEST_USER_INPUT, QUESTION].contains(&call.name.as_str()),
+        _ => false,
     };
-    if !is_its_call {
-        return wrong("live", "stands in a question that is not about its tool call");
+    if !is_sessions {
+        return wrong("live", "stands in a question that is neither about its tool call nor the form of a server");
     }
     if asked.default.is_some() || asked.until.is_some() || asked.expires_at.is_some() || asked.on_expiry.is_some() {
         return wrong("live", "stands beside a default, an event or a date, but only a person answers for a session's user");
     }
-    if asked.to_session || asked.elicited_by.is_some() {
+    if asked.to_session {
         return wrong("live", "stands beside another way to the answer");
     }
     Ok(())
@@ -332,6 +333,20 @@ mod tests {
             change(&mut question);
             assert!(check(&question).is_err(), "{question:?}");
         }
+    }
+
+    #[test]
+    fn a_live_form_of_a_server_is_about_no_call_and_takes_no_words() {
+        let mut form = asked(r#"{"workflow_id":"w","question":"Your order?","elicited_by":"shop"}"#);
+        form.asked.live = asked_by_a_dialog().asked.live;
+        check(&form).unwrap();
+        let of_call = Question { asked: Asked { tool_call: asked_by_a_dialog().asked.tool_call, ..form.asked.clone() }, ..form.clone() };
+        assert!(check(&of_call).is_err());
+        let value = || Answer::value(AnswerValue::Text("a nut".into()), "ann", "hand");
+        let gives = |answer| check_answer::check(&form, answer, Given::ByPerson).is_ok();
+        assert!(gives(value()) && gives(Answer::declined(None, "ann", "hand")));
+        assert!(!gives(Answer { note: Some("soon".into()), ..value() }) && !gives(Answer::declined(Some("no".into()), "ann", "hand")));
+        assert!(!gives(Answer { stops: true, ..Answer::declined(None, "ann", "hand") }));
     }
 
     #[test]

@@ -38,13 +38,13 @@ pub struct Live {
     pub agent: Option<String>,
     /// When the dialog opened.
     pub since: Time,
-    /// True if no dialog is open at the terminal, because a background agent asks. The dialog opens if nobody answers in time.
+    /// True if no dialog is open at the terminal, because a background agent or an MCP server asks. The dialog opens if nobody answers in time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_background: bool,
     /// True if nobody attends the session. Without an answer, its program decides about the call, which mostly means that it is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
-    /// When a background agent stops waiting, and its dialog opens at the terminal. Missing for a dialog that is open.
+    /// When a background agent or a server's hook stops waiting, and its dialog opens at the terminal. Missing for a dialog that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// Permissions that the person may give the session together with the call.

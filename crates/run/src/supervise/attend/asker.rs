@@ -22,12 +22,3 @@ pub(super) fn named(run: &Run, asker: &Asker) -> String {
         Asker::Agent | Asker::AgentOrServer => format!("the agent `{}`", name(run, asker)),
     }
 }
-
-/// The words in front of the asker's own words.
-pub(super) fn asks(name: &str, asker: &Asker) -> String {
-    match asker {
-        Asker::Server(_) => format!("The MCP server `{name}` asks:"),
-        Asker::Agent => format!("The agent `{name}` asks:"),
-        Asker::AgentOrServer => format!("The agent `{name}` asks, for itself or for an MCP server:"),
-    }
-}

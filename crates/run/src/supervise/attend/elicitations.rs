@@ -7,11 +7,11 @@
 //! then continues the session, which makes its call again. If the server then asks exactly the same question, it gets the answer at
 //! once. An answer is given only once: its round is marked before.
 
+use crate::asking::form::Form;
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
 use crate::supervise::attend::asker;
-use crate::supervise::attend::elicited_form::Form;
 use crate::supervise::attend::held_requests::Request;
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words::beside_reply;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::asking::form::Form;
 use crate::claim::inline::{Asked, Waiter};
-use crate::supervise::attend::elicited_form::Form;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::Question;
 

@@ -14,7 +14,6 @@
 //! | `elicitations` | the forms of the agent's MCP servers, and of an agent that speaks ACP |
 //! | `asker` | the asker of a form, in words |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
-//! | `elicited_form` | a form as a question, and an answer as the form's content, also for `fuzz/` |
 //! | `unread_result` | an agent whose result cannot be read is concluded from its transcript |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
 //! | `program_end` | what the exit status of a plain program means |
@@ -27,7 +26,6 @@ mod asker;
 pub(crate) mod attendance;
 pub(crate) mod conclusion;
 mod elicitations;
-pub(super) mod elicited_form;
 mod held_requests;
 mod hold_requests;
 mod limits;

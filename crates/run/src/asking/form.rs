@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::supervise::attend::asker;
+use crate::asking::request::Request;
 use askbox_agent::stream::{Asker, Elicitation};
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::check_question::MAX_PARTS;
@@ -18,14 +18,14 @@ use askbox_mailbox::{AnswerValue, Question, text};
 const LEFT_OUT: &str = "leave-out";
 
 /// The request of a server.
-pub(super) enum Form {
+pub(crate) enum Form {
     /// To open an address.
     Address(String),
     /// To fill in these fields.
     Fields(Vec<Field>),
 }
 
-pub(super) struct Field {
+pub(crate) struct Field {
     name: String,
     text: String,
     required: bool,
@@ -58,7 +58,7 @@ enum FieldKind {
 
 impl Form {
     /// The form of a request, or why the form is not understood.
-    pub(super) fn of_elicitation(asked: &Elicitation) -> Result<Self, String> {
+    pub(crate) fn of_elicitation(asked: &Elicitation) -> Result<Self, String> {
         if let Some(url) = &asked.url {
             return Ok(Self::Address(url.raw().to_owned()));
         }
@@ -78,8 +78,8 @@ impl Form {
     }
 
     /// The question to the user. `asker` is the name of the asker. `remark` says why the question is asked again.
-    pub(super) fn question(&self, workflow: &WorkflowId, asker: &str, asked: &Elicitation, remark: Option<&str>) -> Question {
-        let mut lead = asker::asks(asker, &asked.asker);
+    pub(crate) fn question(&self, workflow: &WorkflowId, asker: &str, asked: &Elicitation, remark: Option<&str>) -> Question {
+        let mut lead = asks(asker, &asked.asker);
         let message = asked.message.printable();
         if !message.is_empty() {
             lead.push_str(&format!(" {message}"));
@@ -113,7 +113,7 @@ impl Form {
     }
 
     /// The form's content according to this answer, or what does not fit the form.
-    pub(super) fn content(&self, answer: &AnswerValue) -> Result<Value, String> {
+    pub(crate) fn content(&self, answer: &AnswerValue) -> Result<Value, String> {
         let Self::Fields(fields) = self else { return Ok(Value::Object(Map::new())) };
         let mut content = Map::new();
         for field in fields {
@@ -129,6 +129,15 @@ impl Form {
             }
         }
         Ok(Value::Object(content))
+    }
+}
+
+/// The words in front of the asker's own words.
+fn asks(name: &str, asker: &Asker) -> String {
+    match asker {
+        Asker::Server(_) => format!("The MCP server `{name}` asks:"),
+        Asker::Agent => format!("The agent `{name}` asks:"),
+        Asker::AgentOrServer => format!("The agent `{name}` asks, for itself or for an MCP server:"),
     }
 }
 
@@ -311,17 +320,35 @@ pub struct Elicited {
 }
 
 impl Elicited {
-    /// Reads a form.
+    /// Reads a form. `remark` says why its question is asked again.
     ///
     /// # Errors
     /// Why it is not understood.
-    pub fn of_elicitation(asked: &Elicitation, workflow: &WorkflowId) -> Result<Self, String> {
+    pub fn of_elicitation(asked: &Elicitation, workflow: &WorkflowId, remark: Option<&str>) -> Result<Self, String> {
         let form = Form::of_elicitation(asked)?;
         let name = match &asked.asker {
             Asker::Server(name) => name.excerpt(60),
             Asker::Agent | Asker::AgentOrServer => "agent".into(),
         };
-        Ok(Self { question: form.question(workflow, &name, asked, None), form })
+        Ok(Self { question: form.question(workflow, &name, asked, remark), form })
+    }
+
+    /// Reads the form of a session's request.
+    ///
+    /// # Errors
+    /// Why it is not understood.
+    pub fn of_request(request: &Request) -> Result<Self, String> {
+        let word = |name: &str| request.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        let asked = Elicitation {
+            request_id: "".into(),
+            asker: Asker::Server(request.tool.as_str().into()),
+            message: word("message").into(),
+            url: None,
+            schema: request.input.get("requested_schema").cloned().unwrap_or_default(),
+            order: Value::Null,
+            own_words: Vec::new(),
+        };
+        Self::of_elicitation(&asked, &request.workflow, request.more.remark.as_deref())
     }
 
     /// The content that the server is sent.
