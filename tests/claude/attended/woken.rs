@@ -165,7 +165,7 @@ fn a_session_that_ended_leaves_its_answer_to_an_agent() {
 }
 
 #[test]
-fn a_checkpoint_lets_an_agent_go_on_and_wakes_the_session_at_its_end() {
+fn with_a_checkpoint_an_agent_goes_on_and_its_end_wakes() {
     let world = world();
     world.reconfigure("[live]", "[relaunch]\nattempts = 1\nmode = \"fresh\"\n[live]");
     let args = ["--allowedTools", "Bash(ask-post:*)", "Bash(checkpoint:*)"];
