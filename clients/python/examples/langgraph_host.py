@@ -16,7 +16,7 @@ State = TypedDict("State", {"command": str, "output": str, "port": str})
 
 
 def act(state: State) -> dict[str, str]:
-    # What stands above this line runs again when the graph goes on.
+    # The graph runs the lines above this one again when it goes on.
     permit = askbox.langgraph.permit("shell", {"command": state["command"]})
     if permit.arguments is None:
         return {"output": permit.words}

@@ -9,7 +9,7 @@ pub struct Facts {
     pub name: &'static str,
     /// The name of askbox's process beside its dialogs, in the questions that this process ends.
     pub by: &'static str,
-    /// Who that process is.
+    /// The words for that process.
     beside: &'static str,
     /// The reason of a dialog's end if another reply was first, and nobody knows with what.
     pub answered: &'static str,

@@ -4,7 +4,6 @@ use crate::desk::Desk;
 use askbox_cli::program;
 use askbox_config::RunnerKind;
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, read_question, round, text, time};
@@ -12,7 +11,7 @@ use askbox_run::attempt::record::{self, Plan, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
-use askbox_run::words::inserted::{as_json, within};
+use askbox_run::words::inserted::as_json;
 use askbox_run::words::{self, AskAgain};
 
 /// How often a round is looked for. It may move from folder to folder during a look.
@@ -148,14 +147,7 @@ fn untaken(asked: &RoundId) -> Run {
 
 fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {
     if question.answer.is_none() {
-        let closed = question.closed.as_ref();
-        let how = closed.map_or("closed", |closed| closed.state.word());
-        let why = closed.and_then(|closed| closed.why.as_ref()).map(|why| format!(" ({})", within(why, ")"))).unwrap_or_default();
-        let next = match closed.map(|closed| closed.state) {
-            Some(Closed::Superseded) => "another question took its place",
-            _ => "nobody will answer it",
-        };
-        return Ok(format!("This question was {how}{why}: {next}. Do not guess an answer: go on without it, or ask again."));
+        return Ok(words::nobody_answers(question));
     }
     let answer = told(desk, mailbox, question, run.unwrap_or(&untaken(asked)))?;
     // The agent of this run is the one that was started with the answer, so it gets the answer alone.

@@ -94,7 +94,7 @@ fn each_outcome_of_an_mcp_question_is_told_as_what_it_is() {
         ("ask-answer decline db --note 'not mine'", &["The user declined to answer", "not mine"][..]),
         ("ask-answer ask-back db 'How many users?'", &["asks back", "How many users?", "call ask_user again with workflow_id \"db\""]),
         ("ask-answer db 'neither; ask Bob'", &["in their own words", "neither; ask Bob"]),
-        ("ask-answer cancel db --why 'not needed'", &["This question was withdrawn (not needed)", "Do not guess"]),
+        ("ask-answer cancel db --why 'not needed'", &["Nobody answers this question: it was withdrawn: not needed.", "Do not guess"]),
     ] {
         let world = waiting("10m");
         let mut client = Client::of(&world, Era::Of2026);

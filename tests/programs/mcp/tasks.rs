@@ -93,7 +93,7 @@ fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
     world.sh("ask-answer db pg && ask-answer undo db");
     assert_eq!(look(&mut client, &task)["status"], "working", "the answer was taken back before anybody had it");
     world.sh("ask-answer cancel db --why 'not needed'");
-    assert!(told(&mut client, &task).starts_with("This question was withdrawn (not needed)"));
+    assert!(told(&mut client, &task).starts_with("Nobody answers this question: it was withdrawn: not needed."));
     let task = ask(&mut client);
     world.sh("ask-answer ask-back db 'For how many users?'");
     let said = told(&mut client, &task);

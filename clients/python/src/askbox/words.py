@@ -1,4 +1,4 @@
-"""What a person has said about a call, and every sentence that tells a model so. `words.js` says the same, in the same words.
+"""The decision of a person about a call, and the sentences that tell it to a model. `words.js` says the same, in the same words.
 
 `tests/clients/words.json` holds the two, and the sentences of the programs, together.
 """

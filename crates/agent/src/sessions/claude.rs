@@ -2,7 +2,8 @@
 //! and 2.1.331).
 //!
 //! # Limitations
-//! The files are not documented. What they say is shown, and decides nothing. Without `/proc`, the process id of a session that was killed
+//! The files are not documented. What they say is shown. It decides one thing: whether an agent is started with the answer that a session
+//! would go on with. Both claim the answer first, so a wrong file lets nobody go on twice. Without `/proc`, the process id of a session that was killed
 //! may have passed to another process of this user.
 
 use std::io::Read;

@@ -8,7 +8,7 @@ use askbox_mailbox::{Mailbox, Question, wake};
 /// The live session of a user whose shell runs this program, if it can be given a turn later. A run of askbox is woken in its own way.
 ///
 /// A session of Claude Code has told that it wants to be woken. A session of Codex was seen by a watcher in Codex's daemon, and the operator
-/// connects askbox to the daemon (`live.codex`): the variable alone is no proof, because `codex exec` and `codex --no-daemon` set it too.
+/// connects askbox to the daemon (`live.codex`). The variable alone proves nothing: `codex exec` and `codex --no-daemon` set it too.
 /// If Claude Code is above or below Codex, the variables do not tell which of them runs this program, and Claude Code's counts.
 pub fn live_session(mailbox: &Mailbox) -> Option<SessionId> {
     if env("ASKBOX_RUN").is_some() {

@@ -214,7 +214,9 @@ impl Question {
     /// Returns the title for lists: the text, the headers of a batch, or the call in short.
     #[must_use]
     pub fn title(&self) -> String {
-        if let Some(call) = approval_text::in_short(self) {
+        let tool = self.asked.approval.as_ref().map(|approval| approval.tool.as_str());
+        let call = |tool| approval_text::in_short(&self.question, tool, self.asked.context.as_deref(), self.cwd.as_deref());
+        if let Some(call) = tool.and_then(call) {
             return call;
         }
         if !self.question.is_empty() {

@@ -13,7 +13,7 @@ use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Answer, Mailbox, Question};
 use serde_json::{Map, Value};
 
-/// What counts where a call is decided about.
+/// The operator's rules for the decision about a call.
 #[derive(Debug)]
 pub struct Rules<'a> {
     /// Which answers count.
@@ -39,7 +39,7 @@ pub enum Permit {
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "once its program has the reply, it has to be recorded"]
 pub struct Allowed {
-    /// The input with which it is made. The person may have changed it.
+    /// Its input. The person may have changed it.
     pub input: Map<String, Value>,
     tool: String,
     round: RoundId,
@@ -52,7 +52,7 @@ impl Allowed {
         self.answer.edited.is_some()
     }
 
-    /// What the agent reads beside the result: what the person has changed, and what they say. `in_subagent` is true if another agent, which
+    /// The agent reads this beside the result: the change of the person, and their words. `in_subagent` is true if another agent, which
     /// this one has started, makes the call.
     pub fn remark(&self, in_subagent: bool) -> Option<String> {
         beside_allowance(&self.tool, in_subagent, &self.answer)
@@ -215,7 +215,7 @@ mod tests {
         Rules { policy: Policy::default(), refuse, takes_changes: true }
     }
 
-    /// The input with which the call may be made.
+    /// The input of the call that may be made.
     fn allowed(permit: Permit) -> Option<Map<String, Value>> {
         if let Permit::Allowed(allowed) = permit { Some(allowed.input) } else { None }
     }

@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::asking::request::Request;
 use askbox_agent::stream::{Asker, Elicitation};
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::check_question::MAX_PARTS;
@@ -333,22 +332,22 @@ impl Elicited {
         Ok(Self { question: form.question(workflow, &name, asked, remark), form })
     }
 
-    /// Reads the form of a session's request.
+    /// Reads the form of this server, from the input of Claude Code's hook `Elicitation`. `remark` says why it is asked again.
     ///
     /// # Errors
     /// Why it is not understood.
-    pub fn of_request(request: &Request) -> Result<Self, String> {
-        let word = |name: &str| request.input.get(name).and_then(Value::as_str).unwrap_or_default();
+    pub fn of_hook(workflow: &WorkflowId, server: &str, input: &Map<String, Value>, remark: Option<&str>) -> Result<Self, String> {
+        let word = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
         let asked = Elicitation {
             request_id: "".into(),
-            asker: Asker::Server(request.tool.as_str().into()),
+            asker: Asker::Server(server.into()),
             message: word("message").into(),
             url: None,
-            schema: request.input.get("requested_schema").cloned().unwrap_or_default(),
+            schema: input.get("requested_schema").cloned().unwrap_or_default(),
             order: Value::Null,
             own_words: Vec::new(),
         };
-        Self::of_elicitation(&asked, &request.workflow, request.more.remark.as_deref())
+        Self::of_elicitation(&asked, workflow, remark)
     }
 
     /// The content that the server is sent.

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::approval::permit::{self, Permit, Rules};
-use crate::asking::form::Elicited;
 use crate::asking::questions::{self, Answers};
 use crate::asking::request::{Input, Request, Subject};
 use crate::words;
@@ -65,7 +64,7 @@ impl Reply {
         if request.subject == Subject::Form {
             let no_reply = |why: String| Error::failed(why, "fill in the form at its terminal");
             return match &answer.value {
-                Some(value) => Elicited::of_request(request).and_then(|form| form.content(value)).map(Self::Form).map_err(no_reply),
+                Some(value) => request.form().and_then(|form| form.content(value)).map(Self::Form).map_err(no_reply),
                 None if answer.counter_question().is_some() => Err(no_reply("a server cannot be asked back".into())),
                 None => Ok(refused(words::declined(answer))),
             };

@@ -101,7 +101,7 @@ impl Request {
                 document
             }
             Subject::Form => {
-                let form = Elicited::of_request(self).map_err(|why| Error::failed(why, "fill it in at its terminal"))?;
+                let form = self.form().map_err(|why| Error::failed(why, "fill it in at its terminal"))?;
                 let mut question = form.question;
                 question.asked.live = Some(Box::new(live));
                 Document::draft(question)
@@ -114,10 +114,15 @@ impl Request {
         Ok(document)
     }
 
+    /// The form that the request asks with.
+    pub(super) fn form(&self) -> Result<Elicited, String> {
+        Elicited::of_hook(&self.workflow, &self.tool, &self.input, self.more.remark.as_deref())
+    }
+
     /// Why the answer to the question does not fit the form, if this is one.
     pub(super) fn misfit(&self, question: &Question) -> Option<String> {
         let answer = question.answer.as_ref().filter(|answer| self.subject == Subject::Form && answer.outcome == Outcome::Answered)?;
-        Elicited::of_request(self).and_then(|form| form.content(answer.value.as_ref().ok_or("it has no value")?)).err()
+        self.form().and_then(|form| form.content(answer.value.as_ref().ok_or("it has no value")?)).err()
     }
 
     fn live(&self, facts: &Facts, since: Time) -> Live {

@@ -1,4 +1,4 @@
-//! Lines in which `git push` stands in the value of an option or a variable, or within a text that another program reads.
+//! Lines in which `git push` stands in the value of an option or a variable, or inside a text for another program.
 
 /// Lines that are run with a `git` that only writes down its arguments.
 pub(super) const WITHIN: &[&str] = &[

@@ -9,7 +9,6 @@
 use std::path::Path;
 
 use crate::documents::fields::live::EXIT_PLAN_MODE;
-use crate::documents::question::Question;
 use crate::text;
 
 /// The beginning of the first line, in front of the tool's name.
@@ -85,13 +84,11 @@ pub fn place(name: &str, value: &str) -> (usize, bool) {
 }
 
 /// Returns the call of a question in a few words, as its text shows it: `Edit settings.py (−2 +2)`, `Bash: git push`. `None` if the text
-/// shows nothing of a call. All characters can be seen.
-#[must_use]
-pub fn in_short(question: &Question) -> Option<String> {
-    let approval = question.asked.approval.as_ref()?;
-    let (first, call) = question.question.split_once('\n')?;
+/// shows nothing of a call. All characters can be seen. `plan` is the text of a plan, and `folder` that of the call.
+pub(in crate::documents) fn in_short(question: &str, tool: &str, plan: Option<&str>, folder: Option<&Path>) -> Option<String> {
+    let (first, call) = question.split_once('\n')?;
     if first == PLAN {
-        let title = question.asked.context.as_deref()?.lines().map(|line| line.trim_matches(['#', ' '])).find(|line| !line.is_empty())?;
+        let title = plan?.lines().map(|line| line.trim_matches(['#', ' '])).find(|line| !line.is_empty())?;
         return Some(format!("carry out this plan: {}", text::excerpt(&text::visible(title), LONGEST_VALUE)));
     }
     let mut lines = call.lines().map_while(|line| line.strip_prefix(INDENTATION)).peekable();
@@ -106,15 +103,15 @@ pub fn in_short(question: &Question) -> Option<String> {
         None => line.starts_with(NEW).then(|| line.to_owned()),
     };
     let changed = lines.take(2).find_map(changed).map(|changed| format!(" ({changed})")).unwrap_or_default();
-    let tool = text::excerpt(&text::visible(&in_words(&approval.tool, "of")), LONGEST_PATH);
+    let named = text::excerpt(&text::visible(&in_words(tool, "of")), LONGEST_PATH);
     let short = || text::excerpt(&value, LONGEST_VALUE);
-    let words = match (approval.tool.as_str(), name) {
+    let words = match (tool, name) {
         ("WebFetch", "url") => format!("fetch {}", short()),
         ("WebSearch", "query") => format!("search {}", short()),
         (_, "file_path" | "notebook_path" | "filePath" | "path") => {
-            format!("{tool} {}{changed}", short_path(&value, question.cwd.as_deref()))
+            format!("{named} {}{changed}", short_path(&value, folder))
         }
-        _ => format!("{tool}: {}", short()),
+        _ => format!("{named}: {}", short()),
     };
     Some(if first.contains(ONCE_MORE[0]) { format!("(once more) {words}") } else { words })
 }
@@ -154,13 +151,9 @@ pub(in crate::documents) fn is_askboxs(question: &str, tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::fields::approval::{Approval, CallHash};
 
     fn short(tool: &str, call: &str) -> Option<String> {
-        let mut question = Question::new("w".parse().unwrap(), format!("{}\n{call}", first_line(tool, None)));
-        question.cwd = Some("/work".into());
-        question.asked.approval = Some(Approval { tool: tool.into(), sha256: CallHash::of_bytes(&[7; 32]), editable: None });
-        in_short(&question)
+        in_short(&format!("{}\n{call}", first_line(tool, None)), tool, None, Some(Path::new("/work")))
     }
 
     #[test]
