@@ -11,28 +11,17 @@ use crate::outcome::{Outcome, Taken};
 use crate::step::End;
 use askbox_cli::ask_post::posting;
 use askbox_cli::program::{self, Context};
-use askbox_config::ToolRule;
-use askbox_mailbox::document::Document;
+use askbox_config::Config;
 use askbox_mailbox::documents::checks::check_draft;
-use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::transitions::post::{self, IfPending};
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question};
-use askbox_run::approval::permit::{self, Permit as Decided, Rules};
-use askbox_run::approval::standing::{self, Standing};
-use askbox_run::approval::{ask, call::Call as ShownCall};
+use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_run::approval::call::Call as ShownCall;
+use askbox_run::approval::permit::Rules;
+use askbox_run::asking::defer::{Decided, Decision, Deferred};
 use askbox_run::asking::questions;
-use askbox_run::claim::of_call::{self, OfCall};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::words;
-
-/// The result of a call that was allowed once, if that answer counts no longer.
-const USED_UP: &str = "The permission for this call is used up or void: a process died, and the call may have been made. \
-                       Look, and make the call again if it is needed.";
-const NOT_SHOWN: &str = "Your user has not seen this call as it is now: its file has changed since they were asked. It was not made. Look, and make \
-                         the call again if it is still right.";
 
 /// The decision about a call that needs a permission.
 pub(crate) enum Permit {
@@ -47,41 +36,36 @@ pub(crate) enum Permit {
     Nothing(End),
 }
 
+/// The mailbox and the operator's configuration, as this session's calls use them.
 struct Desk {
     mailbox: Mailbox,
     workflow: WorkflowId,
-    policy: Policy,
-    refuse: Vec<ToolRule>,
+    config: Config,
 }
 
 impl Desk {
     fn open(host: &Host) -> Result<Self> {
         let mailbox = Mailbox::open_or_create(Mailbox::locate(host.args.mailbox.as_deref())?)?;
-        let config = Context::default().config()?;
-        Ok(Self { mailbox, workflow: workflow(host)?, policy: config.answers.policy(), refuse: config.approvals.refuse.clone() })
+        Ok(Self { mailbox, workflow: workflow(host)?, config: Context::default().config()?.clone() })
     }
 
-    fn find(&self, call: &Call) -> Result<Option<OfCall>> {
-        of_call::find(&self.mailbox, &self.policy, &self.workflow, &call.id)
+    fn call<'a>(&'a self, host: &'a Host, call: &'a Call) -> Deferred<'a> {
+        Deferred {
+            mailbox: &self.mailbox,
+            rules: Rules { policy: self.config.answers.policy(), refuse: &self.config.approvals.refuse, takes_changes: true },
+            workflow: &self.workflow,
+            call: ShownCall { tool: &call.name, input: &call.input, cwd: &host.cwd },
+            id: &call.id,
+            session: host.session.parse().ok(),
+            run: None,
+            // A run's question is answered by a launch of the run's session.
+            to_session: program::this_run().is_none(),
+            complete: &posting::complete,
+        }
     }
 
-    fn rules(&self) -> Rules<'_> {
-        Rules { policy: self.policy.clone(), refuse: &self.refuse, takes_changes: true }
-    }
-
-    fn taken(&self, claim: Option<Box<Claim<OnRecord>>>) -> Option<Taken> {
-        claim.map(|claim| Taken { mailbox: self.mailbox.clone(), claim })
-    }
-
-    fn post(&self, host: &Host, call: &Call, mut document: QuestionDocument) -> Result<()> {
-        let question = &mut document.typed;
-        question.asked.tool_call = Some(ToolCall { name: call.name.clone(), id: call.id.clone(), subagent: None });
-        question.session_id = host.session.parse().ok();
-        question.cwd = Some(host.cwd.clone());
-        // A run's question is answered by a launch of the run's session.
-        question.asked.to_session = program::this_run().is_none();
-        posting::complete(&self.mailbox, question)?;
-        post::post_document(&self.mailbox, document, IfPending::Conflict).map(drop)
+    fn taken(self, claim: Option<Box<Claim<OnRecord>>>) -> Option<Taken> {
+        claim.map(|claim| Taken { mailbox: self.mailbox, claim })
     }
 }
 
@@ -104,34 +88,29 @@ pub(crate) fn asked(host: &Host) -> Result<Option<String>> {
 /// Asks the question of a call, or takes its answer. `None` while nobody has answered.
 pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<Outcome>> {
     let desk = Desk::open(host)?;
-    match desk.find(call)? {
-        Some(OfCall::Waits) => Ok(None),
-        Some(OfCall::Over(_, question, claim)) => Ok(Some(Outcome { taken: desk.taken(claim), ..answer(&desk.policy, call, &question) })),
-        None => {
-            let document = questions::question(&desk.workflow, &call.input).and_then(|document| {
-                check_draft::of_client(&document.typed)?;
-                Ok(document)
-            });
-            match document.and_then(|document| desk.post(host, call, document)) {
-                Ok(()) => Ok(None),
-                // The model asked something that is no question. It reads why.
-                Err(e @ (Error::Invalid { .. } | Error::Conflict { .. })) => Ok(Some(told(&e))),
-                Err(e) => Err(e),
-            }
+    let document = questions::question(&desk.workflow, &call.input).and_then(|document| {
+        check_draft::of_client(&document.typed)?;
+        Ok(document)
+    });
+    let decided = document.and_then(|document| {
+        desk.call(host, call).answers(document, |question| {
+            let Some(answer) = &question.answer else { return Ok(Decision::Refuse(words::nobody_answers(question))) };
+            Ok(questions::answers(&call.input, question, answer).map_or_else(Decision::Refuse, |answers| Decision::allow(answers.filled)))
+        })
+    });
+    let Decided { decision, claim, .. } = match decided {
+        // The model asked something that is no question. It reads why.
+        Err(e @ Error::Invalid { .. }) => {
+            return Ok(Some(Outcome::error(format!("{} Hint: {}", program::message(&e), e.hint()))));
         }
-    }
-}
-
-fn told(error: &Error) -> Outcome {
-    Outcome::error(format!("{} Hint: {}", program::message(error), error.hint()))
-}
-
-fn answer(policy: &Policy, call: &Call, question: &Question) -> Outcome {
-    let Some(answer) = &question.answer else { return Outcome::error(words::nobody_answers(question)) };
-    if let Err(why) = policy.judge(question) {
-        return Outcome::error(words::does_not_count(&why.0));
-    }
-    questions::answers(&call.input, question, answer).map_or_else(Outcome::error, |answers| in_words(&answers.filled))
+        other => other?,
+    };
+    let outcome = match decision {
+        Decision::Waits => return Ok(None),
+        Decision::Allow(allow) => in_words(&allow.input),
+        Decision::Refuse(words) => Outcome::error(words),
+    };
+    Ok(Some(Outcome { taken: desk.taken(claim), ..outcome }))
 }
 
 /// The answers in the input of a call, in words.
@@ -149,31 +128,18 @@ pub(crate) fn in_words(input: &Map<String, Value>) -> Outcome {
 /// Asks a person whether a call may be made, or takes what they said.
 pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
     let desk = Desk::open(host)?;
-    let shown = ShownCall { tool: &call.name, input: &call.input, cwd: &host.cwd };
-    let no = |words: String, taken| Permit::No(Outcome { taken, ..Outcome::error(words) });
-    match standing::about(&desk.mailbox, &desk.policy, &desk.workflow, &shown)? {
-        Some(Standing::Allowed) => return Ok(Permit::Yes { input: call.input.clone(), remark: None, taken: None }),
-        Some(Standing::Refused(words)) => return Ok(no(words, None)),
-        None => {}
-    }
-    Ok(match desk.find(call)? {
-        Some(OfCall::Waits) => Permit::Nothing(End::Waits(call.clone())),
-        Some(OfCall::Over(round, question, claim)) => match permit::permit(&desk.mailbox, &desk.rules(), &round, &question, &shown)? {
-            Decided::Allowed(allowed) => {
-                let remark = allowed.remark(false);
-                Permit::Yes { input: allowed.input, remark, taken: desk.taken(claim) }
-            }
-            Decided::Refused(words) => no(words, desk.taken(claim)),
-            Decided::Ask(ask::Shown::First) => no(NOT_SHOWN.into(), desk.taken(claim)),
-            Decided::Ask(ask::Shown::PerhapsMade(_)) => no(USED_UP.into(), desk.taken(claim)),
-        },
-        None => match ask::question_about(&desk.workflow, &shown, ask::Shown::First, &call.id, None) {
-            Ok(question) => match desk.post(host, call, Document::draft(question)) {
-                Ok(()) => Permit::Nothing(End::Waits(call.clone())),
-                Err(e @ Error::Conflict { .. }) => Permit::No(told(&e)),
-                Err(e) => return Err(e),
-            },
-            Err(e) => no(format!("This call needs a permission, and nobody can be asked: it {}", program::message(&e)), None),
-        },
+    let Decided { decision, claim, .. } = match desk.call(host, call).permission(true) {
+        Ok(Some(decided)) => decided,
+        Ok(None) => return Ok(Permit::Nothing(End::Waits(call.clone()))),
+        Err(e @ Error::Invalid { .. }) => {
+            let words = format!("This call needs a permission, and nobody can be asked: it {}", program::message(&e));
+            return Ok(Permit::No(Outcome::error(words)));
+        }
+        Err(e) => return Err(e),
+    };
+    Ok(match decision {
+        Decision::Waits => Permit::Nothing(End::Waits(call.clone())),
+        Decision::Allow(allow) => Permit::Yes { input: allow.input, remark: allow.tell, taken: desk.taken(claim) },
+        Decision::Refuse(words) => Permit::No(Outcome { taken: desk.taken(claim), ..Outcome::error(words) }),
     })
 }

@@ -12,9 +12,9 @@ use askbox_cli::ask_user_call;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::transitions::post::{self, IfPending, Posted};
+use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
-use askbox_run::claim::inline::{self, Waited};
+use askbox_run::asking::hold::{Begun, Holder, Look};
 use askbox_run::story::Teller;
 
 /// How long one wait lasts before checking if the client has cancelled the call.
@@ -98,30 +98,29 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 /// Posts and waits like `ask-post --wait`: this process holds the workflow's waiter from before the post until the wait ends.
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let policy = desk.config_now()?.answers.policy();
-    let waiter = inline::begin(mailbox, &document.typed.workflow_id)?;
-    let mut asked = match post::post_unless_answered(mailbox, document.clone(), &[], IfPending::Conflict).map_err(in_words_of_a_tool)? {
-        Posted::Pending(receipt) => desk.remember(&receipt)?,
+    let holder = Holder::begin(mailbox, &document.typed.workflow_id)?;
+    let begun = holder.post_unless_answered(mailbox, &policy, None, (document, &[]), IfPending::Conflict).map_err(in_words_of_a_tool)?;
+    let mut held = match begun {
+        Begun::Held(held) => *held,
         // The answer has come since this call looked for one.
-        Posted::Answered(round) => match question_state::find(desk, mailbox, &round, true)? {
-            Some(state @ (QuestionState::Taken(_) | QuestionState::Answered(_) | QuestionState::OnItsWay(..))) => {
-                return Reply::about(desk, mailbox, &round, state);
-            }
-            _ => desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
-        },
+        Begun::Answered(_holder, claim) => return Reply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
     };
+    desk.remember(held.receipt())?;
     let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        match waiter.wait(mailbox, &policy, &asked, left.min(SLICE), &is_given_up)? {
-            Waited::Answered(claim) => return Reply::about(desk, mailbox, &asked.round, QuestionState::Taken(claim)),
-            // Somebody has changed the question, and answered the changed one, so ask again.
-            Waited::Changed => asked = desk.post(mailbox, document.clone()).map_err(in_words_of_a_tool)?,
-            Waited::Nothing => {}
+        match held.look(mailbox, &policy, left.min(SLICE), &is_given_up)? {
+            Look::Answered(claim) => return Reply::about(desk, mailbox, held.round(), QuestionState::Taken(claim)),
+            Look::Changed => {
+                held = held.ask_anew(mailbox).map_err(in_words_of_a_tool)?;
+                desk.remember(held.receipt())?;
+            }
+            Look::Waits | Look::Ended(_) => {}
         }
-        match question_state::find(desk, mailbox, &asked.round, false)?.map(QuestionState::told_to_asker) {
+        match question_state::find(desk, mailbox, held.round(), false)?.map(QuestionState::told_to_asker) {
             Some(QuestionState::Waits(_) | QuestionState::Answered(_)) if !left.is_zero() && !is_given_up() => {}
-            Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, &asked.round, over),
-            _ => return Ok(Reply::Text(posted(desk, mailbox, &asked.round)?)),
+            Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, held.round(), over),
+            _ => return Ok(Reply::Text(posted(desk, mailbox, held.round())?)),
         }
     }
 }

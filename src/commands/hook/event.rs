@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use askbox_cli::program;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::SessionId;
-use askbox_run::approval::permit::Allowed;
+use askbox_run::asking::defer::Decision;
 
 /// The maximum size of an event, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -175,62 +174,52 @@ pub(super) fn tell(moment: Moment, words: Option<&str>, watched: Option<&Path>) 
     program::print_json(&json!({ "hookSpecificOutput": output }))
 }
 
-/// The decision about a call.
+/// The reply about a call.
 #[derive(Debug)]
-pub(super) enum Decision {
-    /// The call waits in the session, and the turn ends.
-    Defer,
+pub(super) enum Reply {
+    /// The call is decided about, or waits.
+    Decided(Decision),
     /// Claude Code asks its host about the call, whatever its own rules allow. In a run of askbox that is the supervisor.
     AskHost,
-    /// The call is made.
-    Allow(Box<Allow>),
     /// The call is made with this input if Claude Code's own rules allow it.
     Change(Map<String, Value>),
-    /// The call is not made, and the model reads these words.
-    Deny(String),
 }
 
-impl Decision {
+impl Reply {
+    /// The call is made with this input.
+    pub(super) fn allow(input: Map<String, Value>) -> Self {
+        Decision::allow(input).into()
+    }
+
+    /// The call is not made, and the model reads these words.
+    pub(super) fn deny(words: impl Into<String>) -> Self {
+        Decision::Refuse(words.into()).into()
+    }
+
     pub(super) fn print(&self) -> Result<()> {
-        let decision = match self {
-            Self::Defer => json!({ "permissionDecision": "defer" }),
-            Self::AskHost => json!({ "permissionDecision": "ask" }),
-            Self::Allow(allow) => {
-                let mut decision = json!({ "permissionDecision": "allow", "updatedInput": allow.input });
-                allow.tell.iter().for_each(|words| decision["additionalContext"] = words.as_str().into());
-                decision
+        let mut output = match self {
+            // The call waits in the session, and the turn ends.
+            Self::Decided(Decision::Waits) => json!({ "permissionDecision": "defer" }),
+            Self::Decided(Decision::Allow(allow)) => {
+                let mut output = json!({ "permissionDecision": "allow", "updatedInput": allow.input });
+                allow.tell.iter().for_each(|words| output["additionalContext"] = words.as_str().into());
+                output
             }
+            Self::Decided(Decision::Refuse(reason)) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+            Self::AskHost => json!({ "permissionDecision": "ask" }),
             Self::Change(input) => json!({ "updatedInput": input }),
-            Self::Deny(reason) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
         };
-        let mut output = json!({ "hookEventName": "PreToolUse" });
-        if let (Some(output), Value::Object(decision)) = (output.as_object_mut(), decision) {
-            output.extend(decision);
-        }
+        output["hookEventName"] = "PreToolUse".into();
         program::print_json(&json!({ "hookSpecificOutput": output }))?;
-        if let Self::Allow(allow) = self
-            && let Some((mailbox, allowed)) = &allow.by_answer
-        {
-            allowed.record(mailbox);
+        if let Self::Decided(Decision::Allow(allow)) = self {
+            allow.record();
         }
         Ok(())
     }
 }
 
-/// A call that is made.
-#[derive(Debug)]
-pub(super) struct Allow {
-    /// Its input.
-    pub(super) input: Map<String, Value>,
-    /// The model reads this beside its result.
-    pub(super) tell: Option<String>,
-    /// The answer that allows it once, and where that is recorded.
-    pub(super) by_answer: Option<(Mailbox, Allowed)>,
-}
-
-impl Decision {
-    /// The call is made with this input.
-    pub(super) fn allow(input: Map<String, Value>) -> Self {
-        Self::Allow(Box::new(Allow { input, tell: None, by_answer: None }))
+impl From<Decision> for Reply {
+    fn from(decision: Decision) -> Self {
+        Self::Decided(decision)
     }
 }

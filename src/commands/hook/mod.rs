@@ -5,10 +5,8 @@
 //! |---|---|
 //! | `event` | the events that Claude Code sends, and the replies that it reads |
 //! | `dialog` | the dialog or the form of an attended session, which is a question of the mailbox |
-//! | `take_question` | handles such a call: posts and defers it, then answers it |
-//! | `take_approval` | handles a call that a person has to allow |
+//! | `take_call` | a call of a run that a person has to answer or to allow: it is posted and deferred, then answered |
 //! | `at_terminal` | the hooks of Kimi and Gemini: a dialog waits at a terminal |
-//! | `post_call` | a call becomes a question, and waits |
 //! | `news` | the news for a user's session: waiting questions, events since it last looked, and how far it has looked |
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
 //! | `changed_call` | tells a session what ran, if its user has changed a call |
@@ -23,9 +21,7 @@ pub mod fuzzed;
 mod handed_on;
 mod news;
 mod own_commands;
-mod post_call;
-mod take_approval;
-mod take_question;
+mod take_call;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -41,7 +37,7 @@ use askbox_mailbox::{Mailbox, thread};
 use askbox_run::approval::permit;
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
-use event::{Decision, Event, PreToolUse};
+use event::{Event, PreToolUse, Reply};
 
 /// Claude Code before 2.1.295 lets a call through if its hook takes too long, so this program refuses the call before that.
 const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
@@ -110,7 +106,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     let in_time = thread::start(move || {
         std::thread::sleep(TIME_LIMIT);
         let _spoken = late.lock();
-        let _ = Decision::Deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.".into()).print();
+        let _ = Reply::deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.").print();
         std::process::exit(0);
     });
     let decision = match (in_time, event::read()) {
@@ -128,28 +124,27 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
 }
 
 /// Decides about a call. If anything fails, a call that a person was to be asked about is refused.
-fn decide(rules: &Hook, event: &PreToolUse) -> Option<Decision> {
+fn decide(rules: &Hook, event: &PreToolUse) -> Option<Reply> {
     let names = |rule: &&ToolRule| rule.names(&event.tool_name, &event.tool_input);
     if let Some(rule) = rules.refuse.iter().find(names) {
-        return Some(Decision::Deny(format!(
+        return Some(Reply::deny(format!(
             "The operator refuses this call: it matches `{rule}` in [approvals] refuse. Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
         )));
     }
     let named = rules.ask.iter().find(names);
-    let policy = rules.policy();
+    let operators = permit::Rules { policy: rules.policy(), refuse: &rules.refuse, takes_changes: true };
     let decision = in_run(event).and_then(|found| {
         let Some((mailbox, run)) = found else { return Ok(None) };
         if ASK_USER.contains(&event.tool_name.as_str()) && asks_for_itself(&run, event)? {
             return Ok(None);
         }
         if event.tool_name == ASK_USER_QUESTION || ASK_USER.contains(&event.tool_name.as_str()) {
-            return take_question::decide(&mailbox, &policy, &run, event).map(Some);
+            return take_call::question(&mailbox, operators, &run, event).map(Some);
         }
-        let rules = permit::Rules { policy, refuse: &rules.refuse, takes_changes: true };
-        take_approval::decide(&mailbox, &rules, &run, event, named.is_some())
+        take_call::approval(&mailbox, operators, &run, event, named.is_some())
     });
     match (decision, named) {
-        (Ok(None), Some(rule)) => Some(Decision::Deny(format!(
+        (Ok(None), Some(rule)) => Some(Reply::deny(format!(
             "A person has to allow this call first (`{rule}` in [approvals] ask), and nobody can be asked here: this is no live run of askbox."
         ))),
         (Ok(decision), _) => decision,
@@ -168,10 +163,10 @@ fn asks_for_itself(run: &Run, event: &PreToolUse) -> Result<bool> {
 fn in_run(event: &PreToolUse) -> Result<Option<(Mailbox, Run)>> {
     let (Some(asked_in), Some(dir)) = (program::this_run(), program::env("ASKBOX_DIR")) else { return Ok(None) };
     let mailbox = Mailbox::open(dir)?;
-    Ok(take_question::live_run(&mailbox, &asked_in, event)?.map(|run| (mailbox, run)))
+    Ok(take_call::live_run(&mailbox, &asked_in, event)?.map(|run| (mailbox, run)))
 }
 
 /// Refuses the call, because nobody has answered it.
-fn refusal(error: &Error) -> Decision {
-    Decision::Deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
+fn refusal(error: &Error) -> Reply {
+    Reply::deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
 }

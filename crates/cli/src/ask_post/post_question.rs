@@ -1,11 +1,10 @@
 //! `ask-post`: posts one question, from flags or from a file, or with `--batch` many independent questions from one JSON array.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::args::ask_post_args::AskPost;
-use crate::ask_post::inline_wait::{self, Posted, Waited};
-use crate::ask_post::person_waits::PersonWaits;
+use crate::ask_post::inline_wait::{self, Waited};
 use crate::ask_post::{attached, post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::asked::Kind;
@@ -75,56 +74,25 @@ fn with_flag(error: Error) -> Error {
     Error::Invalid { file, field: flag.to_owned(), problem, fix }
 }
 
-/// Prints the answer if it comes within `limit`. If the waiting fails, that is only a warning: the question is posted, and its answer then
-/// reaches the agent as it does without `--wait`.
+/// Prints the answer if it comes within `limit`.
 fn post_and_wait(
     args: &AskPost,
     context: &Context,
     mailbox: &Mailbox,
-    (document, files): (QuestionDocument, &[AttachedFile]),
+    posted: (QuestionDocument, &[AttachedFile]),
     if_pending: IfPending,
     limit: Duration,
 ) -> Result<u8> {
-    let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
-    let waiter = match inline_wait::begin(mailbox, &document.typed.workflow_id) {
-        Err(e @ Error::Conflict { .. }) => return Err(e),
-        other => other.inspect_err(could_not_wait).ok(),
-    };
-    let asked = document.typed.clone();
-    post_receipt::warn_without_timeout(std::slice::from_ref(&asked));
-    let mut receipt = match &waiter {
-        None => post::post_with_files(mailbox, document.clone(), files, if_pending)?,
-        Some(waiter) => {
-            let hand_over = |round: &RoundId, question: &Question, answer: &Answer| {
-                program::say("the same question was answered before; this is its answer\n");
-                post_receipt::hand_over(&args.common, round, question, answer)
-            };
-            match inline_wait::post(waiter, context, mailbox, (&document, files), if_pending, hand_over)? {
-                Posted::Done(status) => return Ok(status),
-                Posted::Pending(receipt) => *receipt,
-            }
+    let asked = [posted.0.typed.clone()];
+    post_receipt::warn_without_timeout(&asked);
+    let print = |round: &RoundId, question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, round, question, answer);
+    match inline_wait::post_and_wait(context, mailbox, posted, if_pending, limit, print)? {
+        Waited::Done(status) => Ok(status),
+        Waited::InVain(receipt) => {
+            post_receipt::warn_without_checkpoint(mailbox, context, &asked);
+            post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
         }
-    };
-    let end = Instant::now() + limit;
-    let person_waits = waiter.as_ref().and_then(|_| PersonWaits::begin(&asked, limit));
-    while let Some(waiter) = &waiter {
-        let hand_over = |question: &Question, answer: &Answer| post_receipt::hand_over(&args.common, &receipt.round, question, answer);
-        match inline_wait::wait(waiter, context, mailbox, &receipt, end.saturating_duration_since(Instant::now()), hand_over) {
-            Ok(Waited::Done(status)) => return Ok(status),
-            Ok(Waited::Changed) => {
-                program::warn("the question was changed after it was asked, so its answer is not yours; it is asked anew");
-                receipt = post::post_with_files(mailbox, document.clone(), files, if_pending)?;
-                continue;
-            }
-            Ok(Waited::InVain) => {}
-            Err(e @ Error::Conflict { .. }) => return Err(e),
-            Err(e) => could_not_wait(&e),
-        }
-        break;
     }
-    drop(person_waits);
-    post_receipt::warn_without_checkpoint(mailbox, context, &[asked]);
-    post_receipt::acknowledge(&args.common, &receipt, "pending").map(|()| 0)
 }
 
 /// The question from a file, or from the flags.

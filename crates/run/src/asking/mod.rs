@@ -28,6 +28,8 @@
 //! | `form` | a form as a question, and an answer as the form's content, for runs and sessions |
 //! | `reply` | a person's answer, as the reply that a program is sent |
 //! | `beside` | the driver for a dialog that stays open at its terminal |
+//! | `hold` | the driver for an asker that waits while its process lives |
+//! | `defer` | the driver for a call that waits in its session while no process runs |
 //! | `posted` | the question beside a dialog, held by the process that takes its answer |
 //! | `end` | the three ends of an answer that was sent, and their words |
 //! | `receipt` | the receipt in a session's transcript says whether an answer reached its dialog |
@@ -36,8 +38,10 @@
 //! | `next_prompt` | a late answer as the next prompt of its session |
 
 pub mod beside;
+pub mod defer;
 pub mod end;
 pub mod form;
+pub mod hold;
 pub mod next_prompt;
 pub mod orphans;
 pub mod place;

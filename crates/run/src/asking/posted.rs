@@ -4,22 +4,20 @@ use std::time::Duration;
 
 use crate::approval::ask;
 use crate::asking::end::{ASKS_AGAIN, End};
+use crate::asking::hold::{self, Held, Holder};
 use crate::asking::orphans;
-use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::transitions::post::{self, IfPending};
-use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::trust::Policy;
 use askbox_mailbox::{Folder, Mailbox, QuestionDocument, disk, read_question};
 
 /// A question beside a dialog, with the lock of its waiter.
 #[derive(Debug)]
 pub struct Posted {
-    waiter: Waiter,
-    asked: Asked,
+    held: Held,
     /// The name of this process in the rounds that it ends.
     by: &'static str,
 }
@@ -52,7 +50,7 @@ impl Posted {
             orphans::end_waiting(mailbox, &workflow)?;
             orphans::end_answered(mailbox, &workflow)?;
         }
-        let waiter = match inline::begin(mailbox, &workflow) {
+        let holder = match Holder::begin(mailbox, &workflow) {
             Err(Error::Conflict { .. }) => return Ok(None),
             other => other?,
         };
@@ -67,8 +65,7 @@ impl Posted {
             }
         }
         document.update()?;
-        let receipt = post::post_document(mailbox, document, IfPending::Conflict)?;
-        Ok(Some(Self { waiter, asked: Asked::of_receipt(&receipt)?, by }))
+        Ok(Some(Self { held: holder.post(mailbox, document, &[], IfPending::Conflict)?, by }))
     }
 
     /// Looks for an answer, and claims it.
@@ -76,25 +73,25 @@ impl Posted {
     /// # Errors
     /// If the answer is there and cannot be claimed now.
     pub fn look(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Look> {
-        let is_there = |folder| disk::exists(mailbox.document(folder, &self.asked.round.workflow));
+        let is_there = |folder| disk::exists(mailbox.document(folder, &self.held.round().workflow));
         if !is_there(Folder::Answered) && is_there(Folder::Pending) {
             return Ok(Look::Waits);
         }
         Ok(match self.take(mailbox, policy)? {
-            Waited::Answered(claim) => Look::Answered(claim),
-            Waited::Changed => Look::Changed,
-            Waited::Nothing if self.is_closed(mailbox) => Look::Withdrawn,
+            hold::Look::Answered(claim) => Look::Answered(claim),
+            hold::Look::Changed => Look::Changed,
+            hold::Look::Ended(_) => Look::Withdrawn,
             // While this process holds the lock of the waiter, no other process takes the answer to the other question.
-            Waited::Nothing if self.is_displaced(mailbox) => Look::Changed,
+            hold::Look::Waits if self.is_displaced(mailbox) => Look::Changed,
             // It is on its way.
-            Waited::Nothing => Look::Waits,
+            hold::Look::Waits => Look::Waits,
         })
     }
 
     /// True if the answer that lies there is to another question.
     fn is_displaced(&self, mailbox: &Mailbox) -> bool {
-        let answered = read_question::answered(mailbox, &self.asked.round.workflow);
-        answered.is_ok_and(|document| document.typed.question_id.is_some_and(|id| id != self.asked.round.question))
+        let answered = read_question::answered(mailbox, &self.held.round().workflow);
+        answered.is_ok_and(|document| document.typed.question_id.is_some_and(|id| id != self.held.round().question))
     }
 
     /// Withdraws the question, because its dialog has ended in this way. If it was answered just now, the answer came too late.
@@ -102,22 +99,15 @@ impl Posted {
     /// # Errors
     /// If the question stays. Once this is dropped, a watcher withdraws it.
     pub fn withdraw(&self, mailbox: &Mailbox, policy: &Policy, how: &str) -> Result<()> {
-        match withdraw::withdraw_round(mailbox, &self.asked.round, self.by, Some(how.to_owned())) {
-            Ok(_) => Ok(()),
-            Err(e) => match self.take(mailbox, policy)? {
-                Waited::Answered(claim) => End::too_late(how).close(*claim, mailbox, self.by),
-                Waited::Changed => Ok(()),
-                Waited::Nothing if self.is_closed(mailbox) => Ok(()),
-                Waited::Nothing => Err(e),
-            },
+        let Err(e) = self.held.withdraw(mailbox, self.by, how) else { return Ok(()) };
+        match self.take(mailbox, policy)? {
+            hold::Look::Answered(claim) => End::too_late(how).close(*claim, mailbox, self.by),
+            hold::Look::Changed | hold::Look::Ended(_) => Ok(()),
+            hold::Look::Waits => Err(e),
         }
     }
 
-    fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Waited> {
-        self.waiter.wait(mailbox, policy, &self.asked, Duration::ZERO, &|| false)
-    }
-
-    fn is_closed(&self, mailbox: &Mailbox) -> bool {
-        disk::exists(mailbox.round(Folder::Closed, &self.asked.round))
+    fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<hold::Look> {
+        self.held.look(mailbox, policy, Duration::ZERO, &|| false)
     }
 }

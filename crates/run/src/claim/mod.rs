@@ -32,14 +32,12 @@
 //! - `moved_folder`: finds a working folder that was renamed
 //! - `heard`: whether the agent has heard the answer that it was given
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
-//! - `of_call`: the question of a tool call, whose session claims the answer itself
 
 mod auto;
 mod choose;
 pub mod heard;
 pub mod inline;
 pub mod moved_folder;
-pub mod of_call;
 pub mod permitted;
 pub mod plan;
 mod stages;

@@ -12,10 +12,10 @@ use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
 use crate::supervise::attend::asker;
-use crate::supervise::attend::held_requests::Request;
+use crate::supervise::attend::held_requests::{Request, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
-use crate::words::beside_reply;
 use crate::words::inserted::{at_the_end, within};
+use crate::words::{self, beside_reply};
 use askbox_agent::stream::{Asker, Elicitation, FormReply};
 use askbox_config::RunnerKind;
 use askbox_mailbox::documents::answer::{Answer, Outcome};
@@ -164,30 +164,35 @@ fn tell_what_the_user_asks(live: &mut LiveRun<'_, '_>, asked: &Elicitation, ques
     live.tell(asked.request_id.raw(), &text);
 }
 
-/// Tells the asker that nobody decided, because its question could not be posted. If another question waits, the agent is told the truth
-/// with the answer to that one.
-pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &Elicitation, e: &Error) {
-    let why = format!("its question could not be posted: {e}");
-    let waiting =
-        read_question::pending(live.mailbox, &live.run.workflow_id).and_then(|document| round::of_pending(live.mailbox, &document.typed));
-    let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting) else { return cancel(live, asked, &why) };
-    match unasked::note(live.mailbox, &waiting, &asker::name(live.run, &asked.asker)) {
-        Ok(()) => reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(&why)),
-        Err(e) => {
-            live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
-            cancel(live, asked, &why);
+/// Tells the asker that nobody decided. An agent that speaks ACP may have asked for itself, and is told how it can ask. If another question
+/// waits, the agent is told the truth with the answer to that one.
+pub(super) fn undecided(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &Undecided<'_>) {
+    match why {
+        Undecided::NotAsked(why) => cancel(live, asked, why),
+        Undecided::Late => cancel(live, asked, "nobody answered in time"),
+        Undecided::Ended(question) => {
+            let end = words::end_of(question);
+            let words =
+                format!("Nobody answers what your user was asked: the question was {end}. Do not guess an answer. Go on without it.");
+            cancel_and_tell(live, asked, &format!("its question was {end}"), &words);
+        }
+        Undecided::NotPosted(e) => {
+            let why = format!("its question could not be posted: {e}");
+            let waiting = read_question::pending(live.mailbox, &live.run.workflow_id)
+                .and_then(|document| round::of_pending(live.mailbox, &document.typed));
+            let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting) else { return cancel(live, asked, &why) };
+            match unasked::note(live.mailbox, &waiting, &asker::name(live.run, &asked.asker)) {
+                Ok(()) => reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(&why)),
+                Err(e) => {
+                    live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
+                    cancel(live, asked, &why);
+                }
+            }
         }
     }
 }
 
-/// Tells the asker that nobody decided, because its question ended without an answer.
-pub(super) fn nobody_answers(live: &mut LiveRun<'_, '_>, asked: &Elicitation, end: &str) {
-    let words = format!("Nobody answers what your user was asked: the question was {end}. Do not guess an answer. Go on without it.");
-    cancel_and_tell(live, asked, &format!("its question was {end}"), &words);
-}
-
-/// Tells the asker that nobody decided. An agent that speaks ACP may have asked for itself, and is told how it can ask.
-pub(super) fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {
+fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {
     let words = format!(
         "Your user has not seen a question of yours, or of an MCP server, so nobody has answered or declined it: {}. If you still need the \
          answer, ask with `ask-post 'QUESTION' -w {} -o KEY=DESCRIPTION`, then end your turn: you will get the answer.",

@@ -4,9 +4,49 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::asking::form::Form;
-use crate::claim::inline::{Asked, Waiter};
+use crate::asking::hold::Held;
+use crate::supervise::attend::live_run::LiveRun;
+use crate::supervise::attend::{elicitations, stopped_calls};
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::Question;
+use askbox_mailbox::error::Error;
+use askbox_mailbox::id::RoundId;
+
+/// What a live agent, or a server of it, asks.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    Form(&'a Elicitation),
+    Call(&'a PermissionRequest),
+}
+
+/// Why nobody decides about a request.
+pub(super) enum Undecided<'a> {
+    /// Nobody could be asked, for this reason.
+    NotAsked(&'a str),
+    /// Its question could not be posted.
+    NotPosted(&'a Error),
+    /// Its question ended without an answer.
+    Ended(&'a Question),
+    /// The time of the hold is over.
+    Late,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn id(self) -> &'a str {
+        match self {
+            Self::Form(asked) => asked.request_id.raw(),
+            Self::Call(asked) => asked.request_id.raw(),
+        }
+    }
+
+    /// Replies that nobody has decided.
+    pub(super) fn undecided(self, live: &mut LiveRun<'_, '_>, why: &Undecided<'_>) {
+        match self {
+            Self::Form(asked) => elicitations::undecided(live, asked, why),
+            Self::Call(asked) => stopped_calls::undecided(live, asked, why),
+        }
+    }
+}
 
 /// A request that has no question yet.
 pub(super) enum Waiting {
@@ -17,10 +57,10 @@ pub(super) enum Waiting {
 }
 
 impl Waiting {
-    pub(super) fn id(&self) -> &str {
+    pub(super) fn asked(&self) -> Asked<'_> {
         match self {
-            Self::Form(asked) => asked.request_id.raw(),
-            Self::Call(asked, _) => asked.request_id.raw(),
+            Self::Form(asked) => Asked::Form(asked),
+            Self::Call(asked, _) => Asked::Call(asked),
         }
     }
 }
@@ -33,10 +73,18 @@ pub(super) enum Request {
 }
 
 impl Request {
-    pub(super) fn id(&self) -> &str {
+    pub(super) fn asked(&self) -> Asked<'_> {
         match self {
-            Self::Form(asked, _) => asked.request_id.raw(),
-            Self::Call(asked, _) => asked.request_id.raw(),
+            Self::Form(asked, _) => Asked::Form(asked),
+            Self::Call(asked, _) => Asked::Call(asked),
+        }
+    }
+
+    /// Replies what the person has answered. Returns the next question, and why, if this answer is not about the request.
+    pub(super) fn answer(&self, live: &mut LiveRun<'_, '_>, round: &RoundId, question: &Question) -> Option<(Question, String)> {
+        match self {
+            Self::Form(asked, form) => elicitations::answer(live, asked, form, round, question),
+            Self::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, round, question),
         }
     }
 
@@ -45,14 +93,16 @@ impl Request {
     pub(super) fn outlasts_the_run(&self) -> bool {
         !matches!(self, Self::Call(asked, _) if asked.subagent.is_some())
     }
+
+    /// True if the run ends for this request's question once the time of the hold is over.
+    pub(super) fn outlasts_its_hold(&self, live: &LiveRun<'_, '_>) -> bool {
+        self.outlasts_the_run() && (matches!(self, Self::Call(..)) || elicitations::outlasts_its_hold(live))
+    }
 }
 
 /// A request whose question is posted.
 pub(super) struct HeldRequest {
     pub(super) request: Request,
-    pub(super) waiter: Waiter,
-    pub(super) asked: Asked,
-    /// The question, so that it can be asked anew.
-    pub(super) question: Question,
+    pub(super) held: Held,
     pub(super) until: Instant,
 }

@@ -1,7 +1,7 @@
 //! Requests of a live agent become questions of the run's workflow, one after the other. Each is held until the answer is there or
 //! `limits.hold` is over.
 //!
-//! The supervisor waits as `ask-post --wait` does (`run/claim/inline`). It holds the waiter's lock from before the post, so that nobody
+//! The supervisor waits as `ask-post --wait` does (`run/asking/hold`). It holds the waiter's lock from before the post, so that nobody
 //! launches an agent with the answer, and it claims the answer before it acts on it. If the supervisor is killed, its lock ends with
 //! it: the question stays, the attempt is *asking*, and the answer is an ordinary round. `elicitations` and `stopped_calls` say what a
 //! request means, and what follows when the time is over.
@@ -9,25 +9,24 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::asking::hold::{Held, Holder, Look};
 use crate::attempt::trace;
-use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::supervise::attend::asker;
 use crate::supervise::attend::elicitations::{self, Forms};
-use crate::supervise::attend::held_requests::{HeldRequest, Request, Waiting};
+use crate::supervise::attend::held_requests::{HeldRequest, Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
 use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
-use crate::words;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
+use askbox_mailbox::document::Document;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId};
-use askbox_mailbox::transitions::post::{self, IfPending};
-use askbox_mailbox::transitions::withdraw;
+use askbox_mailbox::id::QuestionId;
+use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Question, read_question};
+use askbox_mailbox::{Folder, Question};
 
 /// The most requests that wait at once. More are turned down at once.
 const MOST: usize = 16;
@@ -93,7 +92,7 @@ impl Requests {
         match () {
             () if live.agent.leaves_too_much_unread() => {}
             () if live.config.limits.hold.0.is_zero() && !elicitations::outlasts_its_hold(live) => {
-                elicitations::cancel(live, &asked, "limits.hold is zero");
+                elicitations::undecided(live, &asked, &Undecided::NotAsked("limits.hold is zero"));
             }
             () => self.put_in_line(live, stopping, Waiting::Form(asked)),
         }
@@ -114,14 +113,14 @@ impl Requests {
             () if self.number() >= MOST => "too many requests wait",
             () => return self.behind.push_back(request),
         };
-        turn_down(live, &request, why);
+        request.asked().undecided(live, &Undecided::NotAsked(why));
     }
 
     /// Drops a request because the agent no longer waits for it.
     pub(super) fn cancelled(&mut self, live: &mut LiveRun<'_, '_>, request_id: &Untrusted) {
-        self.behind.retain(|waiting| waiting.id() != request_id.raw());
+        self.behind.retain(|waiting| waiting.asked().id() != request_id.raw());
         // A request that the run is being ended for is no longer held: its question stays.
-        if let Some(held) = self.held.take_if(|held| held.request.id() == request_id.raw()) {
+        if let Some(held) = self.held.take_if(|held| held.request.asked().id() == request_id.raw()) {
             take_back(live, &held, "the agent no longer waits for the answer");
         }
     }
@@ -147,18 +146,18 @@ impl Requests {
         while self.held.is_none() {
             let Some(next) = self.behind.pop_front() else { break };
             if self.ends_for.is_some() {
-                turn_down(live, &next, ENDS);
+                next.asked().undecided(live, &Undecided::NotAsked(ENDS));
                 continue;
             }
             match next {
                 Waiting::Form(asked) => {
                     if let Some((request, question)) = self.forms.question(live, asked) {
-                        self.hold(live, request, question, None, now + live.config.limits.hold.0);
+                        self.begin(live, request, question, now);
                     }
                 }
                 Waiting::Call(asked, since) => match stopped_calls::ask(live, asked, since.unwrap_or(now), now) {
                     NextStep::Replied => {}
-                    NextStep::Ask(request, question) => self.hold(live, request, *question, None, now + live.config.limits.hold.0),
+                    NextStep::Ask(request, question) => self.begin(live, request, *question, now),
                     // It may wait for a request behind it.
                     NextStep::NotYet(waiting) => not_yet.push_back(waiting),
                 },
@@ -196,10 +195,10 @@ impl Requests {
     pub(super) fn end_all(&mut self, live: &mut LiveRun<'_, '_>) {
         if let Some(held) = self.held.take() {
             take_back(live, &held, "its run is ending");
-            turn_down_held(live, &held.request, ENDS);
+            turn_down(live, &held.request, ENDS);
         }
         while let Some(waiting) = self.behind.pop_front() {
-            turn_down(live, &waiting, ENDS);
+            waiting.asked().undecided(live, &Undecided::NotAsked(ENDS));
         }
     }
 
@@ -222,46 +221,45 @@ impl Requests {
         live.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
         match &held.request {
             Request::Form(..) => live.end_turn("askbox-asks"),
-            Request::Call(..) => live.refuse_and_end(held.request.id(), TURN_ENDS),
+            Request::Call(..) => live.refuse_and_end(held.request.asked().id(), TURN_ENDS),
         }
-        self.ends_for = Some(EndsFor { question: held.asked.round.question, until: Instant::now() + INTERRUPT_GRACE });
+        self.ends_for = Some(EndsFor { question: held.held.round().question, until: Instant::now() + INTERRUPT_GRACE });
     }
 
-    /// Posts the question of a request. `waiter` is the lock, if it is held already.
-    fn hold(&mut self, live: &mut LiveRun<'_, '_>, request: Request, mut question: Question, waiter: Option<Waiter>, until: Instant) {
-        question.session_id = Some(live.run.plan.session_id);
-        question.trace = live.own_question().ok().and_then(|own| trace::of_run(live.config, &own, live.run));
+    /// Posts the first question of a request, and holds the request.
+    fn begin(&mut self, live: &mut LiveRun<'_, '_>, request: Request, question: Question, now: Instant) {
         // Before the post, because the answer may come right after it.
         self.wake_on_changes(live);
-        let posted = waiter
-            .map_or_else(|| inline::begin(live.mailbox, &live.run.workflow_id), Ok)
-            .and_then(|waiter| Ok((waiter, Asked::of_receipt(&post::post(live.mailbox, question.clone(), IfPending::Conflict)?)?)));
+        let document = Document::draft(of_run(live, question));
+        let posted = Holder::begin(live.mailbox, &live.run.workflow_id)
+            .and_then(|holder| holder.post(live.mailbox, document, &[], IfPending::Conflict));
+        self.hold(live, request, posted, now + live.config.limits.hold.0);
+    }
+
+    fn hold(&mut self, live: &mut LiveRun<'_, '_>, request: Request, posted: Result<Held>, until: Instant) {
         match posted {
-            Ok((waiter, asked)) => {
+            Ok(held) => {
                 live.look_for_question();
-                self.held = Some(HeldRequest { request, waiter, asked, question, until });
+                self.held = Some(HeldRequest { request, held, until });
             }
-            Err(e) => match &request {
-                Request::Form(asked, _) => elicitations::could_not_ask(live, asked, &e),
-                Request::Call(asked, _) => stopped_calls::could_not_ask(live, asked, &e),
-            },
+            Err(e) => request.asked().undecided(live, &Undecided::NotPosted(&e)),
         }
     }
 
     fn look_after(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
-        let claim = match held.waiter.wait(live.mailbox, &live.config.answers.policy(), &held.asked, Duration::ZERO, &|| false) {
-            Ok(Waited::Answered(claim)) => claim,
-            Ok(Waited::Changed) => {
+        let claim = match held.held.look(live.mailbox, &live.config.answers.policy(), Duration::ZERO, &|| false) {
+            Ok(Look::Answered(claim)) => claim,
+            Ok(Look::Changed) => {
                 live.log.note("the question of a request was changed after it was asked: it is asked anew");
-                return self.hold(live, held.request, held.question, Some(held.waiter), held.until);
+                return self.hold(live, held.request, held.held.ask_anew(live.mailbox), held.until);
             }
-            Ok(Waited::Nothing) => return self.look_at_the_time(live, held, now),
-            Err(e) => return turn_down_held(live, &held.request, &format!("the answer could not be claimed: {e}")),
+            Ok(Look::Ended(question)) => return held.request.asked().undecided(live, &Undecided::Ended(&question)),
+            Ok(Look::Waits) if now < held.until => return self.held = Some(held),
+            Ok(Look::Waits) if held.request.outlasts_its_hold(live) => return self.end_run_for(live, &held, "in time"),
+            Ok(Look::Waits) => return self.give_up(live, held, now),
+            Err(e) => return turn_down(live, &held.request, &format!("the answer could not be claimed: {e}")),
         };
-        let again = match &held.request {
-            Request::Form(asked, form) => elicitations::answer(live, asked, form, &held.asked.round, &claim.document.typed),
-            Request::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, &held.asked.round, &claim.document.typed),
-        };
+        let again = held.request.answer(live, held.held.round(), &claim.document.typed);
         let closed = match &again {
             None => claim.delivered(live.mailbox, "the run's supervisor"),
             Some((_, why)) => claim.superseded(live.mailbox, "the run's supervisor", why),
@@ -270,64 +268,37 @@ impl Requests {
             live.log.note(format!("the round of a request could not be closed: {e}"));
         }
         if let Some((question, _)) = again {
-            // The lock is kept, so that nobody else waits for the answer in between.
-            self.hold(live, held.request, question, Some(held.waiter), held.until);
-        }
-    }
-
-    fn look_at_the_time(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
-        match (end_of(live, &held.asked.round), &held.request) {
-            (Some(end), Request::Form(asked, _)) => elicitations::nobody_answers(live, asked, &end),
-            (Some(end), Request::Call(asked, _)) => stopped_calls::nobody_allows(live, asked, &end),
-            (None, _) if now < held.until => self.held = Some(held),
-            (None, Request::Call(asked, _)) if asked.subagent.is_none() => self.end_run_for(live, &held, "in time"),
-            (None, Request::Form(..)) if elicitations::outlasts_its_hold(live) => self.end_run_for(live, &held, "in time"),
-            (None, _) => self.give_up(live, held, now),
+            let posted = held.held.ask_instead(live.mailbox, of_run(live, question));
+            self.hold(live, held.request, posted, held.until);
         }
     }
 
     /// Ends the hold of a server or a subagent, because its time is over. The run goes on.
     fn give_up(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
         let who = if matches!(held.request, Request::Form(..)) { "server" } else { "subagent" };
-        match withdraw(live, &held, &format!("nobody answered while the {who} waited")) {
-            Ok(_) => match &held.request {
-                Request::Form(..) => turn_down_held(live, &held.request, "nobody answered in time"),
-                Request::Call(asked, _) => stopped_calls::nobody_decided_in_time(live, asked),
-            },
+        match held.held.withdraw(live.mailbox, "askbox", &format!("nobody answered while the {who} waited")) {
+            Ok(()) => held.request.asked().undecided(live, &Undecided::Late),
             // The answer was accepted just now: the next look gives it.
             Err(_) if now < held.until + LAST_INSTANT => self.held = Some(held),
-            Err(e) => turn_down_held(live, &held.request, &format!("its question could not be taken back: {e}")),
+            Err(e) => turn_down(live, &held.request, &format!("its question could not be taken back: {e}")),
         }
     }
 }
 
-/// How the round ended without this process, in words; `None` if the round has not ended.
-fn end_of(live: &LiveRun<'_, '_>, round: &RoundId) -> Option<String> {
-    let question = read_question::document(&live.mailbox.round(Folder::Closed, round)).ok()?.typed;
-    Some(words::end_of(&question))
+/// The question as one of this run.
+fn of_run(live: &LiveRun<'_, '_>, mut question: Question) -> Question {
+    question.session_id = Some(live.run.plan.session_id);
+    question.trace = live.own_question().ok().and_then(|own| trace::of_run(live.config, &own, live.run));
+    question
 }
 
 /// Withdraws the question. If it was answered just now, the answer is an ordinary round.
 fn take_back(live: &mut LiveRun<'_, '_>, held: &HeldRequest, why: &str) {
-    if let Err(e) = withdraw(live, held, why) {
+    if let Err(e) = held.held.withdraw(live.mailbox, "askbox", why) {
         live.log.note(format!("the question of a request was not taken back: {e}"));
     }
 }
 
-fn withdraw(live: &LiveRun<'_, '_>, held: &HeldRequest, why: &str) -> Result<RoundId> {
-    withdraw::withdraw_round(live.mailbox, &held.asked.round, "askbox", Some(why.into()))
-}
-
-fn turn_down(live: &mut LiveRun<'_, '_>, waiting: &Waiting, why: &str) {
-    match waiting {
-        Waiting::Form(asked) => elicitations::cancel(live, asked, why),
-        Waiting::Call(asked, _) => stopped_calls::nobody_could_be_asked(live, asked, why),
-    }
-}
-
-fn turn_down_held(live: &mut LiveRun<'_, '_>, request: &Request, why: &str) {
-    match request {
-        Request::Form(asked, _) => elicitations::cancel(live, asked, why),
-        Request::Call(asked, _) => stopped_calls::nobody_could_be_asked(live, asked, why),
-    }
+fn turn_down(live: &mut LiveRun<'_, '_>, request: &Request, why: &str) {
+    request.asked().undecided(live, &Undecided::NotAsked(why));
 }

@@ -19,7 +19,7 @@ use crate::approval::call::{self, Call};
 use crate::approval::permit::{self, Allowed, Permit, Rules};
 use crate::approval::standing::{self, Standing};
 use crate::attempt::suspended_call;
-use crate::supervise::attend::held_requests::{Request, Waiting};
+use crate::supervise::attend::held_requests::{Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words;
 use askbox_agent::events::EventKind;
@@ -270,29 +270,21 @@ pub(super) fn answer(
     None
 }
 
-/// Refuses the call because its question ended without an answer.
-pub(super) fn nobody_allows(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, end: &str) {
-    decline(live, asked, &words::nobody_allows(end));
-}
-
-/// Refuses the call because the run cannot ask any more, or not now.
-pub(super) fn nobody_could_be_asked(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
-    let words = if asked.subagent.is_some() { IN_SUBAGENT } else { NOT_PERMITTED };
-    decline(live, asked, &format!("{words} Nobody could be asked about it: {why}."));
-}
-
-/// Refuses the call of a subagent because its time is over.
-pub(super) fn nobody_decided_in_time(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
-    decline(live, asked, IN_SUBAGENT);
-}
-
-/// Refuses the call because its question could not be posted.
-pub(super) fn could_not_ask(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, e: &Error) {
-    if !matches!(e, Error::Conflict { .. }) {
-        return deny_failed(live, asked, &e.to_string());
-    }
-    let pending = read_question::pending(live.mailbox, &live.run.workflow_id).ok();
-    let words = words::waits_behind(pending.as_ref().map(|document| &document.typed), words::CALL_LATER);
+/// Refuses the call because nobody has decided about it.
+pub(super) fn undecided(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &Undecided<'_>) {
+    let words = match why {
+        Undecided::Ended(question) => words::nobody_allows(&words::end_of(question)),
+        Undecided::NotAsked(why) => {
+            let words = if asked.subagent.is_some() { IN_SUBAGENT } else { NOT_PERMITTED };
+            format!("{words} Nobody could be asked about it: {why}.")
+        }
+        Undecided::Late => IN_SUBAGENT.to_owned(),
+        Undecided::NotPosted(Error::Conflict { .. }) => {
+            let pending = read_question::pending(live.mailbox, &live.run.workflow_id).ok();
+            words::waits_behind(pending.as_ref().map(|document| &document.typed), words::CALL_LATER)
+        }
+        Undecided::NotPosted(e) => return deny_failed(live, asked, &e.to_string()),
+    };
     decline(live, asked, &words);
 }
 
