@@ -5,12 +5,9 @@ use std::time::Instant;
 
 use crate::asking::form::Form;
 use crate::asking::hold::Held;
-use crate::supervise::attend::live_run::LiveRun;
-use crate::supervise::attend::{elicitations, stopped_calls};
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::Question;
 use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
 
 /// What a live agent, or a server of it, asks.
 #[derive(Clone, Copy)]
@@ -36,14 +33,6 @@ impl<'a> Asked<'a> {
         match self {
             Self::Form(asked) => asked.request_id.raw(),
             Self::Call(asked) => asked.request_id.raw(),
-        }
-    }
-
-    /// Replies that nobody has decided.
-    pub(super) fn undecided(self, live: &mut LiveRun<'_, '_>, why: &Undecided<'_>) {
-        match self {
-            Self::Form(asked) => elicitations::undecided(live, asked, why),
-            Self::Call(asked) => stopped_calls::undecided(live, asked, why),
         }
     }
 }
@@ -80,23 +69,10 @@ impl Request {
         }
     }
 
-    /// Replies what the person has answered. Returns the next question, and why, if this answer is not about the request.
-    pub(super) fn answer(&self, live: &mut LiveRun<'_, '_>, round: &RoundId, question: &Question) -> Option<(Question, String)> {
-        match self {
-            Self::Form(asked, form) => elicitations::answer(live, asked, form, round, question),
-            Self::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, round, question),
-        }
-    }
-
     /// True if the run may end for this request's question, because a later session can go on with the answer. A subagent ends with the
     /// run.
     pub(super) fn outlasts_the_run(&self) -> bool {
         !matches!(self, Self::Call(asked, _) if asked.subagent.is_some())
-    }
-
-    /// True if the run ends for this request's question once the time of the hold is over.
-    pub(super) fn outlasts_its_hold(&self, live: &LiveRun<'_, '_>) -> bool {
-        self.outlasts_the_run() && (matches!(self, Self::Call(..)) || elicitations::outlasts_its_hold(live))
     }
 }
 

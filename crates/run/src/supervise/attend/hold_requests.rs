@@ -13,7 +13,7 @@ use crate::asking::hold::{Held, Holder, Look};
 use crate::attempt::trace;
 use crate::supervise::attend::asker;
 use crate::supervise::attend::elicitations::{self, Forms};
-use crate::supervise::attend::held_requests::{HeldRequest, Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Asked, HeldRequest, Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
@@ -23,7 +23,7 @@ use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::QuestionId;
+use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{Folder, Question};
@@ -113,7 +113,7 @@ impl Requests {
             () if self.number() >= MOST => "too many requests wait",
             () => return self.behind.push_back(request),
         };
-        request.asked().undecided(live, &Undecided::NotAsked(why));
+        undecided(live, request.asked(), &Undecided::NotAsked(why));
     }
 
     /// Drops a request because the agent no longer waits for it.
@@ -146,7 +146,7 @@ impl Requests {
         while self.held.is_none() {
             let Some(next) = self.behind.pop_front() else { break };
             if self.ends_for.is_some() {
-                next.asked().undecided(live, &Undecided::NotAsked(ENDS));
+                undecided(live, next.asked(), &Undecided::NotAsked(ENDS));
                 continue;
             }
             match next {
@@ -198,7 +198,7 @@ impl Requests {
             turn_down(live, &held.request, ENDS);
         }
         while let Some(waiting) = self.behind.pop_front() {
-            waiting.asked().undecided(live, &Undecided::NotAsked(ENDS));
+            undecided(live, waiting.asked(), &Undecided::NotAsked(ENDS));
         }
     }
 
@@ -242,7 +242,7 @@ impl Requests {
                 live.look_for_question();
                 self.held = Some(HeldRequest { request, held, until });
             }
-            Err(e) => request.asked().undecided(live, &Undecided::NotPosted(&e)),
+            Err(e) => undecided(live, request.asked(), &Undecided::NotPosted(&e)),
         }
     }
 
@@ -253,13 +253,13 @@ impl Requests {
                 live.log.note("the question of a request was changed after it was asked: it is asked anew");
                 return self.hold(live, held.request, held.held.ask_anew(live.mailbox), held.until);
             }
-            Ok(Look::Ended(question)) => return held.request.asked().undecided(live, &Undecided::Ended(&question)),
+            Ok(Look::Ended(question)) => return undecided(live, held.request.asked(), &Undecided::Ended(&question)),
             Ok(Look::Waits) if now < held.until => return self.held = Some(held),
-            Ok(Look::Waits) if held.request.outlasts_its_hold(live) => return self.end_run_for(live, &held, "in time"),
+            Ok(Look::Waits) if outlasts_its_hold(live, &held.request) => return self.end_run_for(live, &held, "in time"),
             Ok(Look::Waits) => return self.give_up(live, held, now),
             Err(e) => return turn_down(live, &held.request, &format!("the answer could not be claimed: {e}")),
         };
-        let again = held.request.answer(live, held.held.round(), &claim.document.typed);
+        let again = answer(live, &held.request, held.held.round(), &claim.document.typed);
         let closed = match &again {
             None => claim.delivered(live.mailbox, "the run's supervisor"),
             Some((_, why)) => claim.superseded(live.mailbox, "the run's supervisor", why),
@@ -277,7 +277,7 @@ impl Requests {
     fn give_up(&mut self, live: &mut LiveRun<'_, '_>, held: HeldRequest, now: Instant) {
         let who = if matches!(held.request, Request::Form(..)) { "server" } else { "subagent" };
         match held.held.withdraw(live.mailbox, "askbox", &format!("nobody answered while the {who} waited")) {
-            Ok(()) => held.request.asked().undecided(live, &Undecided::Late),
+            Ok(()) => undecided(live, held.request.asked(), &Undecided::Late),
             // The answer was accepted just now: the next look gives it.
             Err(_) if now < held.until + LAST_INSTANT => self.held = Some(held),
             Err(e) => turn_down(live, &held.request, &format!("its question could not be taken back: {e}")),
@@ -300,5 +300,26 @@ fn take_back(live: &mut LiveRun<'_, '_>, held: &HeldRequest, why: &str) {
 }
 
 fn turn_down(live: &mut LiveRun<'_, '_>, request: &Request, why: &str) {
-    request.asked().undecided(live, &Undecided::NotAsked(why));
+    undecided(live, request.asked(), &Undecided::NotAsked(why));
+}
+
+/// Replies that nobody has decided.
+fn undecided(live: &mut LiveRun<'_, '_>, asked: Asked<'_>, why: &Undecided<'_>) {
+    match asked {
+        Asked::Form(asked) => elicitations::undecided(live, asked, why),
+        Asked::Call(asked) => stopped_calls::undecided(live, asked, why),
+    }
+}
+
+/// Replies what the person has answered. Returns the next question, and why, if this answer is not about the request.
+fn answer(live: &mut LiveRun<'_, '_>, request: &Request, round: &RoundId, question: &Question) -> Option<(Question, String)> {
+    match request {
+        Request::Form(asked, form) => elicitations::answer(live, asked, form, round, question),
+        Request::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, round, question),
+    }
+}
+
+/// True if the run ends for this request's question once the time of the hold is over.
+fn outlasts_its_hold(live: &LiveRun<'_, '_>, request: &Request) -> bool {
+    request.outlasts_the_run() && (matches!(request, Request::Call(..)) || elicitations::outlasts_its_hold(live))
 }
