@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::{
-    agents, complete, conformance, count, demo, doctor, gc, history, hook, init, keygen, live, notify, once, schema, sessions, setup, tree,
-    trial,
+    agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, tree, trial,
 };
+use askbox::surfaces;
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;
@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     if demo::agent::is_called(&args) {
         return demo::agent::run(&args).into();
     }
-    program::main(run)
+    surfaces::become_it(&args);
+    program::main_of(args, run)
 }
 
 fn run(args: Askbox, context: &Context) -> Result<u8> {
@@ -42,18 +43,14 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Trial(args) => trial::run(&args, context),
         Command::Sessions(args) => sessions::run(&args),
         Command::Once(args) => once::run(&args, context),
-        Command::Conformance(args) => conformance::run(&args),
         Command::Notify(args) => match args.command {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },
         Command::Hook(args) => hook::run(&args, context),
-        Command::Live(args) => live::run(&args, context),
-        #[cfg(feature = "mcp")]
-        Command::Mcp(args) => askbox_mcp::run(args, context),
-        #[cfg(feature = "sync")]
-        Command::Sync(args) => askbox::commands::sync::run(&args, context),
-        #[cfg(feature = "web")]
-        Command::Web(args) => askbox_web::run(&args, context),
-        Command::Schema { dir } => schema::write(&dir),
+        Command::Live(_) => Err(surfaces::missing("live")),
+        Command::Mcp(_) => Err(surfaces::missing("mcp")),
+        Command::Sync(_) => Err(surfaces::missing("sync")),
+        Command::Web(_) => Err(surfaces::missing("web")),
+        Command::Conformance(_) => Err(surfaces::missing("conformance")),
     }
 }

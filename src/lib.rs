@@ -12,6 +12,8 @@
 
 #[cfg(feature = "askbox")]
 pub mod commands;
+#[cfg(feature = "askbox")]
+pub mod surfaces;
 
 pub use askbox_cli as cli;
 pub use askbox_config as config;
@@ -24,6 +26,8 @@ pub use askbox_run::{chain, gc, log};
 pub use askbox_agent as agent;
 #[cfg(feature = "askbox")]
 pub use askbox_inbox as inbox;
+#[cfg(feature = "live")]
+pub use askbox_live as live;
 #[cfg(feature = "mcp")]
 pub use askbox_mcp as mcp;
 #[cfg(feature = "askbox")]

@@ -10,10 +10,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
-#[cfg(feature = "mcp")]
 use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::args::askbox_args::Setup;
-#[cfg(feature = "web")]
 use askbox_cli::args::askbox_args::Web;
 use askbox_cli::args::askbox_args::{
     Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Notify, Once, Sessions, Tree, Trial,
@@ -21,7 +19,6 @@ use askbox_cli::args::askbox_args::{
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
 use askbox_cli::args::relaunch_args;
-#[cfg(feature = "sync")]
 use askbox_cli::args::sync_args::SyncArgs;
 
 /// The programs.
@@ -39,7 +36,7 @@ const EXAMPLES: &str = "Examples:
   $ askbox history --since 2d
   $ askbox gc --keep 90d --dry-run
 
-The work itself is done by four small programs: ask-post, ask-answer, checkpoint and relaunch.";
+The work is done by the programs ask-post, ask-answer, checkpoint and relaunch. The commands web, mcp, sync, live and conformance are\nprograms of their own, such as askbox-web.";
 
 /// Try askbox, set it up, show its workflows and their history, find problems, and remove old history
 #[derive(Debug, Parser)]
@@ -246,7 +243,6 @@ pub enum Command {
     /// An agent's program starts this command and calls its tools: ask_user, check_answer, save_checkpoint, load_checkpoint, list_questions,
     /// run_status and stop_run; answer_question only with `mcp.answer = true` in the configuration. A client that knows tasks gets one for
     /// each question, and waits for nothing; every other client waits at most 45 seconds, and is then told to save its state and end its turn.
-    #[cfg(feature = "mcp")]
     #[command(after_help = "Examples:
   $ claude mcp add --scope user askbox -- askbox mcp
   $ claude -p --mcp-config '{\"mcpServers\":{\"askbox\":{\"command\":\"askbox\",\"args\":[\"mcp\"]}}}'")]
@@ -254,14 +250,12 @@ pub enum Command {
     /// Bring this machine's questions into a PostgreSQL database, where people elsewhere see and answer them
     ///
     /// Answers travel, launches never leave the machine: people make offers, and the machine that has the question decides.
-    #[cfg(feature = "sync")]
     Sync(SyncArgs),
     /// Serve the page with which people answer from a browser, on this computer or on the phone
     ///
     /// The page shows what the inbox shows, and what became of each answer; it works without scripting. Each device signs in once, with a
     /// link: askbox web link. The page listens on this computer only. The guide has the ways to reach it from elsewhere: ssh -L, tailscale
     /// serve, caddy.
-    #[cfg(feature = "web")]
     #[command(after_help = "Examples:
   $ askbox web
   the page is at http://127.0.0.1:8347; a device signs in with: askbox web link
@@ -284,12 +278,6 @@ pub enum Command {
         /// Its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
-    },
-    /// Write the JSON Schemas of all documents into a folder
-    #[command(hide = true)]
-    Schema {
-        /// The folder
-        dir: PathBuf,
     },
 }
 

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use crate::commands::args::programs;
-use crate::commands::conformance;
 use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
 use askbox_mailbox::documents::asked::Kind;
@@ -47,7 +46,6 @@ fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
     let offers = match (program, words.as_slice(), flag) {
         ("ask-post", _, Some("workflow")) => checkpoints(mailbox),
         ("relaunch", ["approve"], Some("revoke" | "list")) | ("relaunch", ["spawn" | "run"], Some("workflow")) => open(mailbox),
-        ("askbox", ["conformance"], Some("only")) => conformance::names().map(|(name, rule)| (name.into(), rule.into())).collect(),
         (_, _, Some(_)) => Vec::new(),
         ("ask-answer", [], _) => waiting(mailbox),
         ("ask-answer", [command], _) if OF_WAITING.contains(command) => waiting(mailbox),

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::surfaces::{self, About};
 use askbox_cli::args::askbox_args::Trial;
 use askbox_cli::program::{self, Context};
 use askbox_config::{self as config, Config};
@@ -124,13 +125,11 @@ impl Trying {
         if config::targets(&config.notify, &config.target).is_empty() {
             self.line("news", "no [target.NAME] is set, so nobody is told: see docs/guide-news.md")?;
         }
-        #[cfg(feature = "web")]
-        match askbox_web::served_at(context)? {
-            Some(place) => self.line("page", &format!("is at {place}"))?,
-            None => self.line("page", "does not run. Start it: askbox web")?,
+        match surfaces::web_about() {
+            Some(About { place: Some(place), .. }) => self.line("page", &format!("is at {place}"))?,
+            Some(_) => self.line("page", "does not run. Start it: askbox web")?,
+            None => {}
         }
-        #[cfg(not(feature = "web"))]
-        let _ = context;
         let here = if program::is_interactive() { ", or press enter to answer here" } else { "" };
         program::print(&format!("Answer it where you would answer an agent{here}:\n  $ ask-answer {} yes\n", self.workflow))
     }

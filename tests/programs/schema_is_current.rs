@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::support::{World, json_schema};
-use askbox::commands::schema;
+use askbox_check::schema;
 use serde_json::{Value, json};
 
 fn schema_of(name: &str) -> Value {

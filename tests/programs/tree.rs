@@ -73,7 +73,7 @@ fn nodes(world: &World, arguments: &str) -> Vec<Value> {
 }
 
 fn fits(node: &Value) {
-    let (_, schema) = askbox::commands::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
+    let (_, schema) = askbox_check::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
     let problems = json_schema::problems(&schema, node);
     assert!(problems.is_empty(), "{node:#}\n{problems:#?}");
 }

@@ -20,6 +20,7 @@
 //! | [`waiting`] | the questions of all machines in one order |
 //! | [`lines`] | the protocol between the programs of two machines |
 //! | [`ssh`] | machines that are reached by ssh |
+//! | `sync_command` | `askbox sync` (feature `sync`) |
 //! | `database` | machines that are reached through a database (feature `sync`) |
 //! | `without_database` | reports that the feature is missing |
 
@@ -39,6 +40,8 @@ pub mod ssh;
 pub mod state;
 #[cfg(feature = "sync")]
 pub mod sync;
+#[cfg(feature = "sync")]
+pub mod sync_command;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -52,7 +52,7 @@ pub fn link(args: &Link, context: &Context) -> Result<u8> {
 ///
 /// # Errors
 /// If the configuration cannot be read.
-pub fn served_at(context: &Context) -> Result<Option<String>> {
+pub(crate) fn served_at(context: &Context) -> Result<Option<String>> {
     let config = context.config()?.web;
     let listen = config.listen(None)?;
     let at_socket = |listen: &Listen| match listen {

@@ -11,6 +11,7 @@
 //! | `site` | the data for all pages, and the device that requests a page |
 //! | `gate` | the parts of the check: names, devices, sessions, secrets |
 //! | `commands` | `link`, `sessions`, `revoke` |
+//! | `about` | what the page says of itself to `askbox doctor` and `askbox trial` |
 //! | `qr` | a link as a code for a phone's camera |
 //! | `other_machines` | the questions of other machines, and the answers offered to them |
 //! | `index` | the waiting questions, read again only if their files have changed |
@@ -28,6 +29,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod about;
 mod changes;
 mod check;
 mod commands;
@@ -49,14 +51,15 @@ mod serve;
 mod site;
 mod taken_back;
 
-pub use commands::served_at;
-
 use askbox_cli::args::askbox_args::{Web, WebCommand};
 use askbox_cli::program::Context;
 use askbox_mailbox::error::Result;
 
 /// Runs `askbox web`; returns the exit status.
 pub fn run(args: &Web, context: &Context) -> Result<u8> {
+    if matches!(args.command, Some(WebCommand::About)) {
+        return about::print(context);
+    }
     context.below().may_open_the_page()?;
     match &args.command {
         None => serve::run(args, context),
@@ -66,5 +69,6 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         }
         Some(WebCommand::Sessions) => commands::sessions(context, args.common.json),
         Some(WebCommand::Revoke(revoke)) => commands::revoke(revoke, context),
+        Some(WebCommand::About) => Ok(0),
     }
 }

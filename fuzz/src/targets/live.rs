@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use askbox::agent::sessions;
 use askbox::cli::args::askbox_args::LiveProgram;
 use askbox::commands::hook::fuzzed as hook;
-use askbox::commands::live::fuzzed as plugin;
+use askbox::live::fuzzed as plugin;
 use askbox::disk::Lock;
 use askbox::mailbox::dialogs::{self, Dialog, Program};
 use askbox::mailbox::documents::checks::check_question;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::commands::live::{COPILOT_EXTENSION, OPENCODE_PLUGIN};
 use crate::commands::setup::record::Record;
 use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
@@ -47,7 +46,7 @@ pub(in crate::commands) const OPENCODE: OtherPlugin = OtherPlugin {
     above: ("XDG_CONFIG_HOME", ".config"),
     folder: "opencode",
     file: "plugin/askbox.js",
-    text: OPENCODE_PLUGIN,
+    text: include_str!("opencode.js"),
 };
 
 /// An experiment.
@@ -62,7 +61,7 @@ pub(in crate::commands) const COPILOT: OtherPlugin = OtherPlugin {
     above: ("COPILOT_HOME", ".copilot"),
     folder: "",
     file: "extensions/askbox/extension.mjs",
-    text: COPILOT_EXTENSION,
+    text: include_str!("copilot.mjs"),
 };
 
 /// The plugin that lies in its program's folder.

@@ -22,7 +22,7 @@ fn copilot(world: &World, env: &[(&str, &str)]) -> Talk {
     let module = world.path("extension/node_modules/@github/copilot-sdk");
     std::fs::create_dir_all(&module).unwrap();
     let extension = world.path("extension/extension.mjs");
-    std::fs::copy(root().join("src/commands/live/extension.mjs"), &extension).unwrap();
+    std::fs::copy(root().join("src/commands/setup/copilot.mjs"), &extension).unwrap();
     std::fs::copy(root().join("tests/programs/beside_copilot/copilot.mjs"), module.join("extension.mjs")).unwrap();
     std::fs::write(module.join("package.json"), r#"{"exports": {"./extension": "./extension.mjs"}}"#).unwrap();
     let mut node = world.any_command(world.sh("command -v node").trim());

@@ -11,7 +11,7 @@ use crate::support::{World, needs, program, root, until};
 /// opencode with the plugin, as `askbox setup` writes it.
 fn opencode(world: &World, env: &[(&str, &str)]) -> Talk {
     let plugin = world.path("askbox.mjs");
-    std::fs::copy(root().join("src/commands/live/askbox.js"), &plugin).unwrap();
+    std::fs::copy(root().join("src/commands/setup/opencode.js"), &plugin).unwrap();
     let mut node = world.any_command(world.sh("command -v node").trim());
     node.arg(root().join("tests/programs/beside_opencode/opencode.mjs")).arg(plugin).current_dir(world.work());
     node.env("PATH", world.path_with_programs()).envs(env.iter().copied()).stderr(Stdio::inherit());

@@ -421,6 +421,9 @@ pub enum WebCommand {
   $ askbox web revoke \"ann's phone\"
   $ askbox web revoke --all")]
     Revoke(Revoke),
+    /// Say where the page is and what is wrong with it, as JSON (for `askbox doctor`)
+    #[command(hide = true)]
+    About,
 }
 
 /// `askbox web link`

@@ -35,7 +35,7 @@ pub use output::{
     write, write_exactly, write_json,
 };
 pub use read_input::{in_input, read_input, read_stdin_text};
-pub use start::{main, main_with, of_flag, parse};
+pub use start::{main_of, main, main_with, of_flag, parse};
 pub use tinted::{Tint, print_tinted};
 pub use variables::{
     current_workflow, env, folder_in_a_document, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal,

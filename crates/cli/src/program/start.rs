@@ -24,8 +24,20 @@ pub fn main<A: Parser>(body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode
 /// Like [`main`], for a program that has a shorter way to read its usual arguments. `usual` returns `None` for all other arguments, and for
 /// wrong ones.
 pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
+    main_with_args(std::env::args_os().collect(), usual, body)
+}
+
+/// Like [`main`], with these arguments. The first one is the program.
+pub fn main_of<A: Parser>(args: Vec<OsString>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
+    main_with_args(args, |_| None, body)
+}
+
+fn main_with_args<A: Parser>(
+    args: Vec<OsString>,
+    usual: impl FnOnce(&[OsString]) -> Option<A>,
+    body: impl FnOnce(A, &Context) -> Result<u8>,
+) -> ExitCode {
     fail_at_the_file_size_limit();
-    let args: Vec<_> = std::env::args_os().collect();
     let result = match wrong_words::help::<A>(&args) {
         Some(help) => print(&help).map(|()| 0),
         None => match usual(&args).map_or_else(|| parse(&args), Ok) {

@@ -1,0 +1,11 @@
+//! `askbox conformance` and `askbox schema`: checks for other implementations of the mailbox.
+//!
+//! | module | idea |
+//! |---|---|
+//! | `conformance` | drives another implementation of the protocol, and prints what it violates |
+//! | `schema` | the JSON Schemas of all documents |
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod conformance;
+pub mod schema;

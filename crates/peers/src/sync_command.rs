@@ -1,0 +1,62 @@
+//! `askbox sync`: this machine's questions in a database, and the schema of that database.
+
+use askbox_cli::args::sync_args::{InDatabase, SyncArgs, SyncCommand, SyncRun};
+use askbox_cli::program::{self, Context};
+use askbox_config::{Config, Sync};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::error::Result;
+use crate::sync::connection::Database;
+use crate::sync::host::service::{self, Start};
+use crate::sync::migrate::ALL;
+use crate::sync::{migrate, partitions, roles};
+use askbox_run::log;
+
+/// Runs one of its commands.
+///
+/// # Errors
+/// The errors of the command.
+pub fn run(args: &SyncArgs, context: &Context) -> Result<u8> {
+    match &args.command {
+        SyncCommand::Run(args) => serve(args, context)?,
+        SyncCommand::Migrate(args) if args.print => {
+            ALL.iter().try_for_each(|m| program::print(&format!("-- {m}, SHA-256 {}\n{}\n", m.sha256(), m.sql)))?;
+        }
+        SyncCommand::Migrate(args) => {
+            let database = database(&args.database, context)?;
+            let applied = migrate::migrate(&database)?;
+            applied.iter().try_for_each(|m| program::print(&format!("applied {m}\n")))?;
+            program::print(&format!("{} is up to date\n", database.shown()))?;
+        }
+        SyncCommand::Roles(args) => program::print(&roles::statements(&args.host, &args.person)?)?,
+        SyncCommand::Prune(args) => {
+            let pruned = partitions::prune(&database(&args.database, context)?, args.keep)?;
+            program::print(&format!("removed {} partitions and {} rows\n", pruned.weeks, pruned.rows))?;
+        }
+    }
+    Ok(0)
+}
+
+fn settings(at: &InDatabase, context: &Context) -> Result<(Sync, Config)> {
+    let config = context.config()?;
+    let database = at.database.clone().unwrap_or(config.sync.database.clone());
+    Ok((Sync { database, ..config.sync.clone() }, config))
+}
+
+fn database(at: &InDatabase, context: &Context) -> Result<Database> {
+    let (settings, _) = settings(at, context)?;
+    Database::at(&settings.database, &settings.root_certificate)
+}
+
+fn serve(args: &SyncRun, context: &Context) -> Result<()> {
+    let (settings, config) = settings(&args.database, context)?;
+    let mailbox = Mailbox::open(Mailbox::locate(args.mailbox.as_deref())?)?.for_a_service();
+    log::to_stderr(config.log.format);
+    let start = Start { once: args.once, take_over: args.take_over };
+    let policy_now = || {
+        context.reload();
+        Ok(context.loaded()?.config.answers.policy())
+    };
+    service::run(&mailbox, &settings, start, &policy_now, &|database, epoch| {
+        tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user(), epoch.number, database.shown());
+    })
+}
