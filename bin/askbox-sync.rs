@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use askbox::commands::args::Command;
-use askbox::surfaces;
+use askbox::commands::surfaces;
 
 fn main() -> ExitCode {
     surfaces::main("sync", |command, context| match command {

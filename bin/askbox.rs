@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
+use askbox::commands::surfaces;
 use askbox::commands::{
     agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, tree, trial,
 };
-use askbox::surfaces;
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;

@@ -12,8 +12,6 @@
 
 #[cfg(feature = "askbox")]
 pub mod commands;
-#[cfg(feature = "askbox")]
-pub mod surfaces;
 
 pub use askbox_cli as cli;
 pub use askbox_config as config;

@@ -17,5 +17,6 @@ pub mod once;
 pub mod service;
 pub mod sessions;
 pub mod setup;
+pub mod surfaces;
 pub mod tree;
 pub mod trial;

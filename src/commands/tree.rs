@@ -1,8 +1,8 @@
 //! `askbox tree`: every workflow under its parent, once or kept up to date.
 
 use askbox_cli::args::askbox_args::Tree;
+use askbox_cli::live_view::{self, Picture};
 use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, screen};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::surfaces::{self, About};
+use crate::commands::surfaces::{self, About};
 use askbox_cli::args::askbox_args::Trial;
 use askbox_cli::program::{self, Context};
 use askbox_config::{self as config, Config};

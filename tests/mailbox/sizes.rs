@@ -4,7 +4,7 @@ use std::fs;
 
 use askbox::Error;
 use askbox::document::{Document, MAX_DEPTH};
-use askbox::mailbox::documents::fields::closing::{Closed, Closing};
+use askbox::mailbox::documents::closing::{Closed, Closing};
 use askbox::mailbox::documents::question::MAX_QUESTION;
 use askbox::mailbox::listing::list;
 use askbox::mailbox::transitions::accept::{self, Decision};

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use askbox::mailbox::Matter;
 use askbox::mailbox::disk::{self, Lock};
 use askbox::mailbox::documents::fields::through::Through;
 use askbox::mailbox::documents::offer::{Decided, Offer};
@@ -10,7 +11,7 @@ use askbox::mailbox::transitions::accept::{self, Decision, On};
 use askbox::mailbox::transitions::offered;
 use askbox::mailbox::trust::signer::With;
 use askbox::mailbox::trust::{Policy, SecretKey, Signer};
-use askbox::mailbox::who::caller::{Below, Caller, Matter};
+use askbox::mailbox::who::caller::{Below, Caller};
 use askbox::mailbox::{AnswerValue, Mailbox, Question, read_question};
 use serde_json::{Value, json};
 

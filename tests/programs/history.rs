@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use askbox::mailbox::Mailbox;
-use askbox::mailbox::listing::past_rounds;
+use askbox::mailbox::overview::past_rounds;
 use serde_json::{Value, json};
 use snapbox::assert_data_eq;
 

@@ -6,6 +6,7 @@
 //! - `person`: what the inbox of a terminal and the page have in common
 //! - `ask_post`, `ask_answer`, `checkpoint`: the three programs
 //! - `ask_user_call`: a question that an agent asks by a call of `ask_user` of `askbox mcp`
+//! - `live_view`: a view that stays up to date until Ctrl-C
 //! - `hangup`: a command ends when its terminal does
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -16,6 +17,7 @@ pub mod ask_post;
 pub mod ask_user_call;
 pub mod checkpoint;
 pub mod hangup;
+pub mod live_view;
 pub mod person;
 pub mod program;
 pub mod terminal;

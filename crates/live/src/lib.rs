@@ -20,6 +20,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod beside_qwen;
 mod bridge;
 mod copilot;
 #[doc(hidden)]
@@ -56,7 +57,7 @@ pub fn run(args: &Live, context: &Context) -> Result<u8> {
         let config = context.config()?;
         let mailbox = Mailbox::locate(None).and_then(Mailbox::open_or_create)?;
         match beside {
-            Some((folder, of)) => qwen::beside::serve(&mailbox, &config, folder, of)?,
+            Some((folder, of)) => beside_qwen::serve(&mailbox, &config, folder, of)?,
             None => bridge::serve(&mailbox, &config, program, way::Way::Plugin, &wire::lines(std::io::stdin())?)?,
         }
     }

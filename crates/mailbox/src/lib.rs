@@ -67,16 +67,16 @@
 //! | file | idea |
 //! |---|---|
 //! | `client` | the methods above: one transition or one look each |
-//! | `programs` | the programs whose dialogs are questions, and how they differ |
 //! | `transitions` | the transitions: post, intake, answer, expire, withdraw, close, settle |
 //! | `trust` | decides which answers the operator trusts, and signs answers |
 //! | `checkpoints` | the state of a workflow, for a fresh process that resumes it |
 //! | `listing` | lists of what the mailbox holds |
+//! | `overview` | what lies in the mailbox over time: past rounds, all workflows |
 //! | `derived` | files that keep what many other files come to, and the rule of when they count |
 //! | `attachments` | the files that a person is shown beside a question |
 //! | `quarantine` | files that cannot be used, what they hold, and the rounds that they belong to |
 //! | `due` | dates and events that continue a question without a person |
-//! | `family` | parents and children among workflows |
+//! | `family`, `children` | the parents of a workflow, and workflows that wait for others; the names by which children are found |
 //! | `who` | the processes that use the mailbox: who answers, who asked within which run, whether a watcher is present |
 //! | `dialogs` | the dialogs at the terminals of programs that nobody can answer from another place |
 //! | `audit`, `workflows`, `pause` | the audit trail; the records of workflows; a file by which the operator holds the queue |
@@ -89,7 +89,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-#[doc(hidden)]
 pub mod address;
 #[doc(hidden)]
 pub mod attachments;
@@ -97,6 +96,8 @@ pub mod attachments;
 pub mod audit;
 #[doc(hidden)]
 pub mod checkpoints;
+#[doc(hidden)]
+pub mod children;
 mod client;
 #[doc(hidden)]
 pub mod derived;
@@ -122,11 +123,12 @@ pub mod layout;
 #[doc(hidden)]
 pub mod listing;
 #[doc(hidden)]
+pub mod overview;
+#[doc(hidden)]
 pub mod pause;
 #[doc(hidden)]
 pub mod platform;
 #[doc(hidden)]
-pub mod programs;
 pub mod quarantine;
 #[doc(hidden)]
 pub mod read_question;
@@ -158,19 +160,22 @@ pub use client::{PendingQuestion, Reply};
 pub use documents::answer::{Answer, AnswerValue, Outcome};
 pub use documents::asked::{Asked, Kind, OnExpiry, Part};
 pub use documents::checkpoint::Checkpoint;
+pub use documents::closing::{Closed, Closing};
 pub use documents::fields::attachment::{Attachment, MediaType};
-pub use documents::fields::closing::{Closed, Closing};
 pub use documents::fields::options::{Choice, Options};
 pub use documents::fields::range::Range;
 pub use documents::fields::shown_hash::Shown;
 pub use documents::fields::through::Through;
-pub use documents::fields::until::Until;
+#[doc(hidden)]
+pub use documents::programs;
 pub use documents::question::{Question, QuestionDocument};
+pub use documents::until::Until;
 pub use error::{Error, Result};
 pub use id::{QuestionId, RoundId, SessionId, WorkflowId};
 pub use layout::{Folder, Mailbox, WorkflowLock};
 pub use time::Time;
 pub use transitions::accept::Accepted;
 pub use transitions::post::Receipt;
+pub use trust::matter::Matter;
 pub use trust::{Policy, PublicKey, Signer};
-pub use who::caller::{Below, Caller, Matter};
+pub use who::caller::{Below, Caller};

@@ -1,10 +1,10 @@
 //! Reads and changes `workflows/WORKFLOW.json`, the record of a workflow.
 
+use crate::children;
 use crate::disk;
 use crate::document::{Document, Stored};
 use crate::documents::workflow::Workflow;
 use crate::error::Result;
-use crate::family::children;
 use crate::id::WorkflowId;
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 

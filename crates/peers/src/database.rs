@@ -21,7 +21,7 @@ use crate::sync::host::store::CHANNEL;
 use crate::sync::migrate;
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::fields::closing::Closing;
+use askbox_mailbox::documents::closing::Closing;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::documents::question::QuestionDocument;
 use askbox_mailbox::error::Error;

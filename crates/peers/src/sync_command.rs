@@ -1,14 +1,14 @@
 //! `askbox sync`: this machine's questions in a database, and the schema of that database.
 
+use crate::sync::connection::Database;
+use crate::sync::host::service::{self, Start};
+use crate::sync::migrate::ALL;
+use crate::sync::{migrate, partitions, roles};
 use askbox_cli::args::sync_args::{InDatabase, SyncArgs, SyncCommand, SyncRun};
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Sync};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
-use crate::sync::connection::Database;
-use crate::sync::host::service::{self, Start};
-use crate::sync::migrate::ALL;
-use crate::sync::{migrate, partitions, roles};
 use askbox_run::log;
 
 /// Runs one of its commands.

@@ -87,8 +87,8 @@ impl Check {
             _ if checkup.only.is_none() => true,
             Everything => false,
             Workflow => true,
-            OpenRound => checkup.road.as_ref().is_some_and(|road| road.is_open),
-            Launch => checkup.road.as_ref().is_some_and(|road| road.is_before_launch),
+            OpenRound => checkup.newest.is_some_and(|newest| newest.is_open),
+            Launch => checkup.newest.is_some_and(|newest| newest.is_before_launch),
         };
         is_meant && self.needs <= has
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::commands::doctor::facts::Facts;
 use crate::commands::doctor::findings::Findings;
 use crate::commands::doctor::progress::Progress;
-use crate::commands::doctor::workflows::road::Road;
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Loaded, Runner};
 use askbox_mailbox::checkpoints::store;
@@ -38,6 +37,15 @@ pub(super) const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// How many closed rounds are checked, those that were closed last, and how many are looked at to estimate the space of all.
 pub(super) const CLOSED_CHECKED: usize = 16;
 
+/// What the checks need to know of the only workflow's newest round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newest {
+    pub is_open: bool,
+    pub is_before_launch: bool,
+    /// True if it waits for the watcher, or would.
+    pub waits_for_watcher: bool,
+}
+
 /// The objects of the checks, and the problems found so far.
 pub(super) struct Checkup {
     pub root: PathBuf,
@@ -45,9 +53,9 @@ pub(super) struct Checkup {
     pub mailbox: Option<Mailbox>,
     /// True if there is no mailbox.
     pub is_missing: bool,
-    /// The only workflow that is checked, and the road of its newest round.
+    /// The only workflow that is checked, and its newest round.
     pub only: Option<WorkflowId>,
-    pub road: Option<Road>,
+    pub newest: Option<Newest>,
     /// The values in force. The defaults, if the configuration cannot be read.
     pub config: Config,
     /// The configuration as it was loaded, or why it cannot be read.
@@ -199,6 +207,18 @@ pub(super) fn of_run(runner: &Runner, name: &str) -> Option<OsString> {
 /// The path as a shell word.
 pub(super) fn word(path: &Path) -> String {
     text::path_word(path)
+}
+
+/// The command that moves a path out of the mailbox, to a name beside it that is free.
+pub(super) fn set_aside(checkup: &Checkup, path: &Path) -> String {
+    format!("mv -n {} {}", word(path), word(&free_name(&checkup.root.with_file_name(format!("{}.aside", name(path))))))
+}
+
+/// The path, with a number behind it if something has that name.
+pub(super) fn free_name(path: &Path) -> PathBuf {
+    let numbered = |n: u32| PathBuf::from(format!("{}.{n}", path.display()));
+    let free = |path: &PathBuf| !disk::exists(path);
+    Some(path.to_path_buf()).filter(free).or_else(|| (1..1000).map(numbered).find(free)).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// The command that opens an editor on a file.

@@ -21,7 +21,7 @@ use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::listing::past_rounds;
+use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::text;
 use askbox_mailbox::who::presence;
@@ -105,7 +105,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         mailbox,
         is_missing,
         only: args.id.clone(),
-        road: None,
+        newest: None,
         config,
         loaded: context.loaded(),
         only_answers: false,
@@ -124,17 +124,19 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         is_codex_silent: false,
     };
     checkup.only_answers = checkup.loaded.is_ok() && setup::only_answers(&checkup);
+    let mut road = None;
     if let Some((mailbox, id)) = checkup.asked() {
         documents::check_known(&mailbox, &id)?;
-        checkup.road = Road::of_workflow(&checkup, &checkup.teller(&mailbox), &id);
+        road = Road::of_workflow(&checkup, &checkup.teller(&mailbox), &id);
     }
+    checkup.newest = road.as_ref().map(Road::newest);
     checks::run(&mut checkup);
     let about_watcher = match &refused {
         Some(Error::NotFound { .. }) => "There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n",
         Some(_) => "The mailbox cannot be used as it is, so no watcher can run.\n",
         None if watcher && checkup.is_watcher_stopped() => "A watcher is there, but a signal has stopped it.\n",
         None if watcher => "A watcher is running.\n",
-        None if checkup.road.as_ref().is_some_and(|road| !road.is_open) => "No watcher is running.\n",
+        None if checkup.newest.is_some_and(|newest| !newest.is_open) => "No watcher is running.\n",
         None if checkup.loaded.is_err() => "No watcher is running. First mend the configuration, then start one with: relaunch watch\n",
         None => "No watcher is running; start one with: relaunch watch\n",
     };
@@ -158,7 +160,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     let more = Some(checkup.findings.more).filter(|more| *more > 0);
     let findings = checkup.findings.told();
     // The road names the command that mends it.
-    let is_held_up = checkup.road.as_ref().is_some_and(Road::is_held_up);
+    let is_held_up = road.as_ref().is_some_and(Road::is_held_up);
     let report = Report {
         ok: findings.is_empty() && !is_held_up,
         findings,
@@ -166,7 +168,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         not_checked,
         watcher,
         about_watcher,
-        road: checkup.road,
+        road,
         facts: checkup.facts,
         weaker: weaker::here(),
         in_force,

@@ -8,7 +8,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::args::common::{Common, EXIT_CODES};
 use crate::args::seen_round::SeenRound;
 use crate::args::value_parsers;
-use crate::program;
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::id::QuestionId;
@@ -87,7 +86,7 @@ impl AskAnswer {
         if args.iter().any(names_a_command) {
             return None;
         }
-        let AnswerAlone { reply, common } = program::parse(args).ok()?;
+        let AnswerAlone { reply, common } = crate::args::parse(args).ok()?;
         Some(Self { command: None, reply, common })
     }
 }

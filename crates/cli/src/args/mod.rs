@@ -13,3 +13,18 @@ pub mod relaunch_args;
 pub mod seen_round;
 pub mod sync_args;
 pub mod value_parsers;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+/// Reads the arguments of this process.
+///
+/// # Errors
+/// An error of clap. `program::main` turns it into an error with a hint.
+pub fn parse<A: Parser>(args: &[OsString]) -> Result<A, clap::Error> {
+    // The description of the arguments is never freed: freeing takes as long as building it, and the process ends soon.
+    let command = Box::leak(Box::new(A::command()));
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    A::from_arg_matches_mut(&mut matches).map_err(|e| e.format(command))
+}

@@ -13,7 +13,7 @@ use crate::terminal::{fitted, screen};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
-use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::{Mailbox, Question, document, read_question, round, text, time};
 use askbox_run::story::Teller;
 

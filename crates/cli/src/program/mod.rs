@@ -11,6 +11,7 @@
 //! - `readable`: the files that a command may read for an agent
 //! - `context`: what a program finds out once, such as the caller and the operator's configuration
 //! - `live_session`: the live session whose shell runs the program
+//! - `open_mailbox`: the mailbox that the flags of a program name
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `hyphens`: words that begin with a hyphen and were meant as values
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
@@ -19,6 +20,7 @@ mod confirm;
 mod context;
 mod hyphens;
 mod live_session;
+mod open_mailbox;
 mod output;
 mod read_input;
 pub mod readable;
@@ -35,7 +37,7 @@ pub use output::{
     write, write_exactly, write_json,
 };
 pub use read_input::{in_input, read_input, read_stdin_text};
-pub use start::{main_of, main, main_with, of_flag, parse};
+pub use start::{main, main_of, main_with, of_flag};
 pub use tinted::{Tint, print_tinted};
 pub use variables::{
     current_workflow, env, folder_in_a_document, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal,

@@ -8,6 +8,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use rustix::process::Signal;
 
+use crate::args::parse;
 use crate::program::context::Context;
 use crate::program::output::{ErrorReport, complain, print, print_json};
 use crate::program::wrong_words;
@@ -64,17 +65,6 @@ fn wants_json(args: &[OsString]) -> bool {
     let of_ask_answer = args.get(1).is_some_and(|part| part == "ask-answer") && args.get(2).is_some_and(|dashes| dashes == "--");
     let own = || args.iter().skip(if of_ask_answer { 3 } else { 1 }).take_while(|arg| *arg != "--");
     own().any(|arg| arg == "--json") && !own().any(|arg| arg == "--watch" || arg == "--offer")
-}
-
-/// Reads the arguments of this process.
-///
-/// # Errors
-/// An error of clap. [`main`] turns it into an [`Error`].
-pub fn parse<A: Parser>(args: &[OsString]) -> Result<A, clap::Error> {
-    // The description of the arguments is never freed: freeing takes as long as building it, and the process ends soon.
-    let command = Box::leak(Box::new(A::command()));
-    let mut matches = command.try_get_matches_from_mut(args)?;
-    A::from_arg_matches_mut(&mut matches).map_err(|e| e.format(command))
 }
 
 /// Makes a write past `ulimit -f` fail like any other write, instead of ending the program without a message. This installs a handler

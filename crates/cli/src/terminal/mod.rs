@@ -5,11 +5,9 @@
 //! - `foreground`: waits until this job may use the terminal
 //! - `pictures`: standard output while the screen belongs to this process
 //! - `screen`: the terminal's size, and its alternate screen
-//! - `live_view`: a view that stays up to date until Ctrl-C
 
 pub mod columns;
 pub mod fitted;
 pub mod foreground;
-pub mod live_view;
 pub mod pictures;
 pub mod screen;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::sender::{self, RoundAt};
 use crate::sent::from_here::SentAnswer;
 use askbox_mailbox::id::RoundId;
-use askbox_mailbox::listing::past_rounds;
+use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::time;
 use askbox_mailbox::{AnswerValue, Mailbox, text};
 use askbox_peers::machines::offer_state::Stands;

@@ -59,7 +59,7 @@ impl Sent {
 }
 
 /// Opens the files, and starts to read. From now on, Qwen can write its events. Their channel ends when Qwen has ended.
-pub(super) fn open(folder: &Folder, qwen: ProcessHandle) -> Result<(Files, Receiver<Vec<u8>>)> {
+pub(crate) fn open(folder: &Folder, qwen: ProcessHandle) -> Result<(Files, Receiver<Vec<u8>>)> {
     let lines = wire::lines(UntilEnd { events: folder.read_events()?, qwen })?;
     Ok((Files::new(folder.replies()), lines))
 }

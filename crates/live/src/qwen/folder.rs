@@ -15,11 +15,11 @@ const PREFIX: &str = "askbox-qwen-";
 
 /// The folder of one session.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// Makes the folder and the file for the replies. The process beside the session makes the pipe.
-    pub(super) fn make() -> Result<Self> {
+    pub(crate) fn make() -> Result<Self> {
         let runtime = program::env("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute() && is_private(path));
         let path = runtime.unwrap_or_else(std::env::temp_dir).join(format!("{PREFIX}{}", Uuid::new_v4()));
         disk::touch_folder(&path)?;
@@ -29,7 +29,7 @@ impl Folder {
     }
 
     /// Takes a folder that was made. Refuses one that another user could look into.
-    pub(super) fn open(path: PathBuf) -> Result<Self> {
+    pub(crate) fn open(path: PathBuf) -> Result<Self> {
         disk::metadata(&path).io("look at", &path)?;
         let is_named = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
         if !is_named || !is_private(&path) {
@@ -38,32 +38,32 @@ impl Folder {
         Ok(Self(path))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// The pipe with Qwen's events.
-    pub(super) fn events(&self) -> PathBuf {
+    pub(crate) fn events(&self) -> PathBuf {
         self.0.join("events")
     }
 
     /// The file with the replies. Qwen looks at its size, so it only grows.
-    pub(super) fn replies(&self) -> PathBuf {
+    pub(crate) fn replies(&self) -> PathBuf {
         self.0.join("replies")
     }
 
     /// Makes the pipe, and opens its end to read.
-    pub(super) fn read_events(&self) -> Result<File> {
+    pub(crate) fn read_events(&self) -> Result<File> {
         disk::fifo::open_reader(&self.events())
     }
 
     /// True if a process reads the pipe.
-    pub(super) fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         disk::fifo::open_writer(&self.events()).is_ok_and(|writer| writer.is_some())
     }
 
     /// Removes the folder with its two files, unless something else is in its place.
-    pub(super) fn remove(&self) {
+    pub(crate) fn remove(&self) {
         if !is_private(&self.0) {
             return;
         }

@@ -18,9 +18,8 @@
 //! again until Qwen says that the call has ended.
 
 mod arguments;
-pub(super) mod beside;
 pub(super) mod files;
-mod folder;
+pub(super) mod folder;
 mod lines;
 pub(super) mod request;
 pub(super) mod start;

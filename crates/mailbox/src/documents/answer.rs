@@ -17,7 +17,7 @@ const WITH_WHAT: usize = 80;
 /// The `by` of an answer that is the asker's default.
 pub const BY_DEFAULT: &str = "default";
 
-/// The `by` of an answer that is the event of the question (see [`Until`](crate::documents::fields::until::Until)).
+/// The `by` of an answer that is the event of the question (see [`Until`](crate::documents::until::Until)).
 pub const BY_EVENT: &str = "event";
 
 /// The largest answer, in bytes of its text.

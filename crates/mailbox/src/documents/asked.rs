@@ -9,7 +9,7 @@ use crate::documents::fields::live::Live;
 use crate::documents::fields::options::Options;
 use crate::documents::fields::range::Range;
 use crate::documents::fields::tool_call::ToolCall;
-use crate::documents::fields::until::Until;
+use crate::documents::until::Until;
 use crate::id::QuestionId;
 use crate::time::{Span, Time};
 

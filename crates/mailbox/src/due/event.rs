@@ -8,7 +8,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::documents::fields::until::Until;
+use crate::documents::until::Until;
 use crate::thread;
 use crate::time::{self, Time};
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use crate::disk;
 use crate::documents::asked::OnExpiry;
-use crate::documents::fields::until::Until;
 use crate::documents::question::Question;
+use crate::documents::until::Until;
 use crate::error::Result;
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};

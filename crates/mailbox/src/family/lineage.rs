@@ -4,10 +4,11 @@
 //! waits for it. The children of a parent are found by their names (`children`), and then each child's own documents are read. So
 //! the cost of a tree grows with its members, not with the mailbox.
 
+use crate::children;
 use crate::disk;
 use crate::documents::question::Question;
 use crate::error::Result;
-use crate::family::{awaits, children};
+use crate::family::awaits;
 use crate::id::WorkflowId;
 use crate::layout::{CHILDREN_ARE_NOTED, Folder, Mailbox};
 use crate::listing::list;

@@ -200,7 +200,7 @@ mod tests {
     use std::time::SystemTime;
 
     use crate::document;
-    use crate::documents::fields::closing::{Closed, Closing};
+    use crate::documents::closing::{Closed, Closing};
     use crate::documents::question::Question;
 
     fn mailbox() -> (tempfile::TempDir, Mailbox, WorkflowId) {

@@ -19,8 +19,6 @@ use crate::layout::{Folder, Mailbox};
 use crate::text::without_bom;
 use crate::time::{self, Time};
 
-pub mod quarantined_round;
-
 /// The grace time. A program may still be writing an unusable file, so the file is moved only after it has not changed for this long.
 pub const GRACE: Duration = Duration::from_secs(3);
 

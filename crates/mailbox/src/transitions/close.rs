@@ -15,7 +15,7 @@
 
 use crate::audit::{self, Entry};
 use crate::disk;
-use crate::documents::fields::closing::Closing;
+use crate::documents::closing::Closing;
 use crate::documents::question::{MAX_PENDING, Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::Result;

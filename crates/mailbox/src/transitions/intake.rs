@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
+use crate::children;
 use crate::disk;
 use crate::documents::question::{Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::{Error, Result};
-use crate::family::children;
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
 use crate::quarantine::{grace_left, quarantine};

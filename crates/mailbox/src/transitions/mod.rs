@@ -32,6 +32,7 @@ pub mod intake;
 pub mod late_answer;
 pub mod offered;
 pub mod post;
+pub mod quarantined_round;
 pub mod refuse;
 pub mod replayed;
 pub mod retire;

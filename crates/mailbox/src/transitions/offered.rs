@@ -9,7 +9,7 @@
 
 use crate::documents::answer::Answer;
 use crate::documents::checks::check_answer::Given;
-use crate::documents::fields::closing::TakenBack;
+use crate::documents::closing::TakenBack;
 use crate::documents::fields::through::Through;
 use crate::documents::offer::{Decided, Offer, Verdict};
 use crate::documents::question::Question;

@@ -15,15 +15,15 @@
 use crate::attachments::{self, AttachedFile, Written};
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
+use crate::children;
 use crate::disk::{self, Placed};
 use crate::document::Document;
 use crate::documents::asked::Asked;
 use crate::documents::checks::{check_draft, check_question};
-use crate::documents::fields::closing::{Closed, Closing};
+use crate::documents::closing::{Closed, Closing};
 use crate::documents::question::{MAX_QUESTION, Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::{Error, Result};
-use crate::family::children;
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 use crate::time;

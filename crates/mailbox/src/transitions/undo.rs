@@ -17,7 +17,7 @@ use crate::checkpoints::user_answer;
 use crate::disk::{self, Placed};
 use crate::documents::answer::Answer;
 use crate::documents::asked::OnExpiry;
-use crate::documents::fields::closing::TakenBack;
+use crate::documents::closing::TakenBack;
 use crate::documents::question::{MAX_TAKEN_BACK, Question, QuestionDocument};
 use crate::due::timers;
 use crate::error::{Error, Result};

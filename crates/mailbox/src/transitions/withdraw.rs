@@ -2,7 +2,7 @@
 //!
 //! Under the workflow's lock: settle the workflow, then close the question as `withdrawn` (see [`super::close`]).
 
-use crate::documents::fields::closing::{Closed, Closing};
+use crate::documents::closing::{Closed, Closing};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};

@@ -14,6 +14,7 @@
 //! | [`policy`] | decides whether an answer counts |
 
 pub mod key;
+pub mod matter;
 pub mod policy;
 pub mod signed_bytes;
 pub mod signer;

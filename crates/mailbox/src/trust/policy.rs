@@ -10,15 +10,15 @@ use crate::documents::asked::OnExpiry;
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::checks::check_question;
 use crate::documents::fields::through::Through;
-use crate::documents::fields::until::Until;
 use crate::documents::question::Question;
+use crate::documents::until::Until;
 use crate::error::Result;
 use crate::text;
 use crate::time;
 use crate::trust::key::{self, PublicKey};
+use crate::trust::matter::Matter;
 use crate::trust::sshsig::Wrong;
 use crate::trust::{signed_bytes, withdrawn};
-use crate::who::caller::Matter;
 
 /// The conditions that an answer must meet to count.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -49,7 +49,7 @@ pub fn carry_over(noted: &Question, answered: &mut Question) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::fields::closing::{MAX_BEFORE, TakenBack};
+    use crate::documents::closing::{MAX_BEFORE, TakenBack};
 
     #[test]
     fn an_answer_that_was_taken_back_stays_known_however_often() {

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Seek};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk;
 use askbox_mailbox::document::{self, Document};
-use askbox_mailbox::documents::fields::closing::Closing;
+use askbox_mailbox::documents::closing::Closing;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::time::Time;

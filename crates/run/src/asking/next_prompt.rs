@@ -4,7 +4,7 @@ use crate::words::inserted::at_the_end;
 use crate::words::{they_say, user_added};
 use askbox_agent::sessions;
 use askbox_mailbox::documents::answer::Outcome;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::programs::CLAUDE;
 use askbox_mailbox::text::{path_word, shell_quote};
 use askbox_mailbox::{Answer, Question};

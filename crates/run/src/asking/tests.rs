@@ -16,7 +16,7 @@ use crate::recovery::{self, Recovered};
 use crate::story::{Standing, Teller};
 use askbox_config::Config;
 use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::documents::fields::live::Live;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::programs::{ALL, CLAUDE};

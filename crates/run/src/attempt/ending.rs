@@ -13,7 +13,7 @@ use askbox_agent::program::AWAITS;
 use askbox_config::{Config, EXEC};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Placed};
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::documents::closing::{Closed, Closing};
 use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{QuestionId, WorkflowId};

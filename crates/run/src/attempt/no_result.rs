@@ -8,10 +8,11 @@
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::chain_signals::{self, Signal};
+use askbox_mailbox::children;
 use askbox_mailbox::disk;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::family::{awaits, children};
+use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::{Folder, Mailbox, Question, WorkflowLock, read_question, round, workflows};

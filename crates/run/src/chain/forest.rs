@@ -14,8 +14,8 @@ use askbox_mailbox::family::awaits;
 use askbox_mailbox::family::lineage::{self, Family, Kin, Links};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::{list, near_id};
-use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time::Time;
+use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::{Folder, Mailbox, read_question, round};
 
 /// One workflow in its tree. In a list of nodes, parents come before their children, and siblings in the order of their creation.
@@ -360,7 +360,7 @@ fn add_up(nodes: &mut [Node]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askbox_mailbox::family::children;
+    use askbox_mailbox::children;
 
     fn id(name: &str) -> WorkflowId {
         name.parse().unwrap()

@@ -13,15 +13,15 @@ use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::awaited::{Await, End, Ended, Join};
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::closing::Closed;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, Question};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::time;
+use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::{Folder, Mailbox, WorkflowLock, round, workflows};
 
 /// Handles a change of a workflow. If it has ended, this notes the end in its parents' awaits and wakes every parent that can be woken.

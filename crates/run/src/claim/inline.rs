@@ -10,7 +10,7 @@ use crate::delivery::Delivery;
 use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};

@@ -5,7 +5,7 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::claim::moved_folder;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed, Staged};
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::documents::closing::{Closed, Closing};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::recent_rounds;

@@ -9,7 +9,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::family::{awaits, lineage};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::quarantine::quarantined_round;
+use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::transitions::retire;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 

@@ -14,12 +14,12 @@ use crate::supervise::stop;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::documents::closing::{Closed, Closing};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::quarantine::quarantined_round;
 use askbox_mailbox::transitions::close;
+use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::{Folder, Mailbox, read_question};
 
 /// How long the supervisor that has parked a round may take to end.

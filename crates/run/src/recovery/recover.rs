@@ -26,7 +26,7 @@ use askbox_agent::program::AWAITS_PERSON;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
+use askbox_mailbox::documents::closing::{Closed, Closing};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::{list, recent_rounds};

@@ -17,7 +17,7 @@ use crate::story::shape::Standing;
 use crate::story::teller::Teller;
 use askbox_config::Config;
 use askbox_mailbox::documents::asked::OnExpiry;
-use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;

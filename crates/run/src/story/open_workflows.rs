@@ -9,7 +9,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::quarantine::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::{Folder, Mailbox, read_question, round};
 
 /// The workflows that are not over, by the names of their files.

@@ -3,7 +3,7 @@
 use crate::attempt::record::{self, Claimant, Run, RunState};
 use crate::story::shape::Standing;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::time::{self, Time};

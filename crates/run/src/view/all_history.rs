@@ -10,7 +10,7 @@ use crate::view::archived::ArchiveReader;
 use crate::view::history::{self, HistoryEntry};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::listing::past_rounds::{self, PastRound};
+use askbox_mailbox::overview::past_rounds::{self, PastRound};
 use askbox_mailbox::round;
 use askbox_mailbox::time::Time;
 

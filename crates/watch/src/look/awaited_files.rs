@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::messages::WatchMessage;
 use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event::{self, SLOW};
 use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::Result;

@@ -11,7 +11,7 @@ use crate::look::questions::Questions;
 use crate::messages::WatchMessage;
 use crate::news::courier::Courier;
 use crate::scope::Served;
-use askbox_mailbox::documents::fields::until::Until;
+use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event::SLOW;
 use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::Result;

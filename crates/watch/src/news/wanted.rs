@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use crate::news::record::Record;
 use askbox_config::{Event, Notify, Target};
 use askbox_mailbox::documents::asked::OnExpiry;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::{self, Round};

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use crate::codex::untold;
 use crate::report::summary;
+use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::live_view::{self, Picture};
 use askbox_cli::terminal::{columns, fitted, screen};
 use askbox_config as config;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::listing::known_workflows;
+use askbox_mailbox::overview::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, read_question, text};
 use askbox_run::attempt::auto_choice::AutoChoice;

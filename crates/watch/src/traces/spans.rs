@@ -2,7 +2,7 @@
 
 use askbox_config::Config;
 use askbox_mailbox::documents::answer::AnswerValue;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::documents::fields::trace::{SpanId, TraceId};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::time::Time;

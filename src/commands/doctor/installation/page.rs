@@ -1,7 +1,7 @@
 //! What the page says of itself: the devices that may answer on it, and the file that lists them.
 
 use crate::commands::doctor::checkup::Checkup;
-use crate::surfaces;
+use crate::commands::surfaces;
 
 /// The problems that the page may have.
 const KINDS: [&str; 3] = ["page_mode", "page_devices", "page_device_unsigned"];

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, entries, name, word};
+use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, entries, free_name, name, set_aside, word};
 use crate::commands::doctor::workflows::documents;
 use askbox_cli::program;
 use askbox_mailbox::disk::{self, Entry, TEMPORARY_PREFIX};
@@ -156,21 +156,9 @@ fn no_file(checkup: &mut Checkup, path: &Path) {
     checkup.report("no_file", checkup.shown(path), "is not a regular file, so nothing can be written to it or read from it", mend);
 }
 
-/// The command that moves a path out of the mailbox, to a name beside it that is free.
-pub(in crate::commands::doctor) fn set_aside(checkup: &Checkup, path: &Path) -> String {
-    format!("mv -n {} {}", word(path), word(&free_name(&checkup.root.with_file_name(format!("{}.aside", name(path))))))
-}
-
 /// The command that moves a file of the mailbox to the quarantine, under a name that is free there.
 fn to_quarantine(checkup: &Checkup, path: &Path) -> String {
     format!("mv -n {} {}", word(path), word(&free_name(&checkup.root.join(Folder::Quarantine.name()).join(name(path)))))
-}
-
-/// The path, with a number behind it if something has that name.
-fn free_name(path: &Path) -> PathBuf {
-    let numbered = |n: u32| PathBuf::from(format!("{}.{n}", path.display()));
-    let free = |path: &PathBuf| !disk::exists(path);
-    Some(path.to_path_buf()).filter(free).or_else(|| (1..1000).map(numbered).find(free)).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Checks a folder of the mailbox. Returns true if its files can be checked.

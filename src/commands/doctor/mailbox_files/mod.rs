@@ -4,8 +4,6 @@
 //! |---|---|
 //! | `files` | owners, modes, links and names, and temporary files of killed programs |
 //! | `history` | the archives, and what history costs |
-//! | `quarantined` | files that were put aside |
 
 pub(super) mod files;
 pub(super) mod history;
-pub(super) mod quarantined;

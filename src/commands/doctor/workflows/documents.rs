@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 
 use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
-use crate::commands::doctor::mailbox_files::quarantined;
+use crate::commands::doctor::workflows::quarantined;
 use crate::commands::doctor::workflows::{open_questions, runs};
+use askbox_mailbox::children;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::family::children;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};

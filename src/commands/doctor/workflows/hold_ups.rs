@@ -6,8 +6,7 @@ use std::path::Path;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use crate::commands::doctor::checkup::{Checkup, edit, problem, word};
-use crate::commands::doctor::mailbox_files::files;
+use crate::commands::doctor::checkup::{Checkup, edit, problem, set_aside, word};
 use askbox_mailbox::error::Error;
 use askbox_mailbox::{Folder, Mailbox, disk, time};
 use askbox_run::story::cause::HoldUp;
@@ -16,13 +15,13 @@ use askbox_run::story::{Cause, Teller, queue};
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
     let teller = checkup.teller(&mailbox);
-    let is_ahead = checkup.road.as_ref().is_some_and(|road| road.is_before_launch);
+    let is_ahead = checkup.newest.is_some_and(|newest| newest.is_before_launch);
     if checkup.only.is_none() || (is_ahead && checkup.loaded.is_ok()) {
         queue(checkup, &teller);
     }
     disk(checkup, &teller);
     // The road of a round tells it too.
-    if checkup.road.as_ref().is_none_or(|road| !road.waits_at(&["watcher"])) {
+    if checkup.newest.is_none_or(|newest| !newest.waits_for_watcher) {
         let subject = checkup.only.as_ref().map_or("the watcher".to_owned(), ToString::to_string);
         report(checkup, &teller, "watcher_hangs", &subject, |hold_up| hold_up.cause == Cause::WatcherStopped);
     }
@@ -48,7 +47,7 @@ fn report(checkup: &mut Checkup, teller: &Teller<'_>, kind: &'static str, subjec
 /// The command for a queue whose state cannot be read. The breaker's file may be damaged, or the file of the day's costs.
 fn mend_unknown(checkup: &Checkup, mailbox: &Mailbox, error: &Error) -> String {
     match error {
-        Error::Invalid { file, .. } if !disk::is_regular(Path::new(file)) => files::set_aside(checkup, Path::new(file)),
+        Error::Invalid { file, .. } if !disk::is_regular(Path::new(file)) => set_aside(checkup, Path::new(file)),
         Error::Invalid { file, .. } => edit(Path::new(file)),
         _ => edit(&mailbox.root().join("breaker.json")),
     }

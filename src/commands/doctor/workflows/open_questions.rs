@@ -4,10 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::commands::doctor::checkup::{
-    AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, word,
+    AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, set_aside, word,
 };
 use crate::commands::doctor::installation::{agent_path, claude_files};
-use crate::commands::doctor::mailbox_files::files;
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::asked::OnExpiry;
 use askbox_mailbox::documents::question::MAX_QUESTION;
@@ -114,7 +113,7 @@ fn not_pending(checkup: &mut Checkup, mailbox: &Mailbox, path: &Path, error: &Er
             let target = mailbox.document(Folder::Pending, &own);
             // The name may be taken by another question, which stays.
             let mend = match disk::exists(&target) {
-                true => files::set_aside(checkup, path),
+                true => set_aside(checkup, path),
                 false => format!("mv -n {} {}", word(path), word(&target)),
             };
             checkup.report("misnamed", checkup.shown(path), problem(error), mend);

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use crate::commands::doctor::checkup::Checkup;
+use crate::commands::doctor::checkup::{Checkup, Newest};
 use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::documents::closing::{Closed, Closing};
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::closing::{Closed, Closing};
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
@@ -143,10 +143,11 @@ impl Road {
         self.cause.is_some_and(|cause| cause.is_in_the_way() && is_of_launch(cause))
     }
 
-    /// True if the round waits at one of these steps, or would.
-    pub(in crate::commands::doctor) fn waits_at(&self, names: &[&str]) -> bool {
+    /// What other checks need to know of the round.
+    pub(in crate::commands::doctor) fn newest(&self) -> Newest {
         let is_in_the_way = |step: &Step| matches!(step.state, StepState::Here | StepState::Blocked);
-        self.steps.iter().any(|step| names.contains(&step.name) && is_in_the_way(step))
+        let waits_for_watcher = self.steps.iter().any(|step| step.name == "watcher" && is_in_the_way(step));
+        Newest { is_open: self.is_open, is_before_launch: self.is_before_launch, waits_for_watcher }
     }
 
     /// The road of a workflow whose only file lies in quarantine: it stands before its first step.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::{Await, Join};
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::commands::hook::dialog::guard::{self, Guard};
 use crate::commands::hook::dialog::keys::Keys;
-use crate::commands::hook::dialog::signs::{self, Signs};
-use crate::commands::hook::dialog::{is_attended, question, reply};
+use crate::commands::hook::dialog::signs::{self, Signs, is_attended};
+use crate::commands::hook::dialog::{question, reply};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_cli::program;
 use askbox_mailbox::audit::{self, Entry};

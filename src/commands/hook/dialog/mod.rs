@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use crate::commands::hook::dialog::asker::Asker;
 use crate::commands::hook::dialog::form::Form;
+use crate::commands::hook::dialog::signs::is_attended;
 use crate::commands::hook::event::{Elicitation, PermissionRequest};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::FolderWatch;
@@ -73,11 +74,6 @@ fn at_desk(context: &Context, ask: impl FnOnce(Desk<'_>) -> Result<()>) {
 /// True if a person attends the session, and the operator wants its dialogs and answers in both places.
 pub(super) fn is_wanted(context: &Context) -> bool {
     is_attended() && context.config().is_ok_and(|config| config.live.enabled)
-}
-
-/// True if a person attends the session. In another one, no decision mostly means that the call is refused.
-fn is_attended() -> bool {
-    program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("1")
 }
 
 fn beside(desk: Desk<'_>, event: &PermissionRequest) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::commands::hook::dialog::{is_attended, signs};
+use crate::commands::hook::dialog::signs::{self, is_attended};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::{sessions, subagents};
 use askbox_cli::program;

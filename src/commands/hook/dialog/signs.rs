@@ -8,6 +8,7 @@ use crate::commands::hook::dialog::guard::Guard;
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::dialog::{self, Call, Status};
 use askbox_agent::subagents;
+use askbox_cli::program;
 use askbox_cli::{hangup, program};
 use askbox_mailbox::time::Time;
 
@@ -133,6 +134,11 @@ impl Signs {
 /// The folder of Claude Code's configuration: a transcript lies at `projects/PROJECT/SESSION.jsonl` in it.
 pub(super) fn config_dir(transcript: &Path) -> Option<&Path> {
     transcript.ancestors().nth(3).filter(|_| transcript.is_absolute())
+}
+
+/// True if a person attends the session. In another one, no decision mostly means that the call is refused.
+pub(super) fn is_attended() -> bool {
+    program::env("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("1")
 }
 
 #[cfg(test)]

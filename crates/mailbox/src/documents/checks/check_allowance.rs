@@ -3,9 +3,9 @@
 
 use crate::documents::answer::{Answer, Outcome};
 use crate::documents::fields::approval::LONGEST_EDITED;
+use crate::documents::programs::Facts;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
-use crate::programs::Facts;
 
 /// Checks the text that a person puts in place of the call's editable one.
 pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {

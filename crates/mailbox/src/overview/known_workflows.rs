@@ -12,7 +12,7 @@ use crate::id::WorkflowId;
 use crate::layout::{Folder, Mailbox};
 use crate::listing::list;
 use crate::listing::newest_first::NewestFirst;
-use crate::quarantine::quarantined_round;
+use crate::transitions::quarantined_round;
 
 /// A time as the kernel stores it: seconds and nanoseconds.
 type Stamp = (i64, i64);
