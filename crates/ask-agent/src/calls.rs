@@ -27,8 +27,27 @@ use crate::tool_names::{ASK_USER, TASK, must_not_be_repeated};
 use crate::tools;
 use askbox_mailbox::error::Result;
 
+impl Conversation {
+    /// Makes a call. Returns the end of the turn if the call has no result, or if a hook ends the turn behind it.
+    pub fn make(&mut self, host: &mut Host, call: &Call) -> Result<Option<End>> {
+        let outcome = match make(self, host, call)? {
+            Ok(outcome) => outcome,
+            Err(End::Stopped(stop)) => return self.stopped(host, stop).map(Some),
+            Err(end) => return Ok(Some(end)),
+        };
+        if let Some(waited) = self.transcript.history.waiting.clone().filter(|waiting| *waiting != call.id) {
+            self.transcript.wait_is_over(&waited)?;
+        }
+        self.answer(host, call, &outcome)?;
+        outcome.taken.map_or(Ok(()), Taken::delivered)?;
+        let is_batch_made = || self.transcript.history.open_calls().is_empty();
+        let ends_turn = outcome.ends_turn || (is_batch_made() && hooks::run(host, "PostToolBatch", "", &json!({}))?.ends_turn);
+        Ok(ends_turn.then_some(End::ByHook))
+    }
+}
+
 /// Makes a call. `Err` is the end of the whole turn: the call has no result.
-pub(crate) fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Result<Outcome, End>> {
+fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Result<Outcome, End>> {
     if !caller.tools().contains(&call.name.as_str()) {
         return Ok(Ok(Outcome::error(format!("No such tool available: {}", call.name))));
     }

@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::calls;
 use crate::history::Call;
 use crate::host::{Happening, Host};
 use crate::model::{self, Failure, Heard, Reply, Request};
-use crate::outcome::{Outcome, Taken};
+use crate::outcome::Outcome;
 use crate::rules::hooks;
 use crate::step::{self, End, Step, Stop};
-use crate::task::Subagent;
 use crate::transcript::{Transcript, new_id};
 use askbox_mailbox::error::Result;
 
@@ -30,6 +28,17 @@ const UNKNOWN: &str = "[Tool call interrupted: the process died before the resul
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected: it was not made.";
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
+
+/// The subagent that a conversation belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Subagent {
+    /// The id of the call that started it.
+    pub call: String,
+    /// The name of its definition.
+    pub kind: String,
+    /// How many agents stand above it.
+    pub depth: usize,
+}
 
 /// A conversation with the model.
 pub(crate) struct Conversation {
@@ -103,24 +112,7 @@ impl Conversation {
         Ok(None)
     }
 
-    /// Makes a call. Returns the end of the turn if the call has no result, or if a hook ends the turn behind it.
-    fn make(&mut self, host: &mut Host, call: &Call) -> Result<Option<End>> {
-        let outcome = match calls::make(self, host, call)? {
-            Ok(outcome) => outcome,
-            Err(End::Stopped(stop)) => return self.stopped(host, stop).map(Some),
-            Err(end) => return Ok(Some(end)),
-        };
-        if let Some(waited) = self.transcript.history.waiting.clone().filter(|waiting| *waiting != call.id) {
-            self.transcript.wait_is_over(&waited)?;
-        }
-        self.answer(host, call, &outcome)?;
-        outcome.taken.map_or(Ok(()), Taken::delivered)?;
-        let is_batch_made = || self.transcript.history.open_calls().is_empty();
-        let ends_turn = outcome.ends_turn || (is_batch_made() && hooks::run(host, "PostToolBatch", "", &json!({}))?.ends_turn);
-        Ok(ends_turn.then_some(End::ByHook))
-    }
-
-    fn answer(&mut self, host: &Host, call: &Call, outcome: &Outcome) -> Result<()> {
+    pub fn answer(&mut self, host: &Host, call: &Call, outcome: &Outcome) -> Result<()> {
         let block = outcome.block(call);
         self.transcript.result(&block, outcome.starts.as_ref())?;
         host.events.told(&block, self.parent());
@@ -219,7 +211,7 @@ impl Conversation {
 
     /// Ends a turn before its time. After an interrupt, the calls that were not made get a result, so nobody makes them later. Before the
     /// end of the process, nothing is written: the next process makes them.
-    fn stopped(&mut self, host: &Host, stop: Stop) -> Result<End> {
+    pub fn stopped(&mut self, host: &Host, stop: Stop) -> Result<End> {
         if stop == Stop::Interrupt {
             let open = self.transcript.history.open_calls();
             for call in &open {

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Subagent};
 use crate::history::Call;
 use crate::host::Host;
 use crate::model::{MODEL, Request};
@@ -37,17 +37,6 @@ const SUBAGENT: (&str, &str) = (
     "Complete the task, do not delegate further, and check what you did. Your last message is all that the agent which started you \
      reads: give your conclusion there.",
 );
-
-/// The subagent that a conversation belongs to.
-#[derive(Debug, Clone)]
-pub(crate) struct Subagent {
-    /// The id of the call that started it.
-    pub call: String,
-    /// The name of its definition.
-    pub kind: String,
-    /// How many agents stand above it.
-    pub depth: usize,
-}
 
 /// Makes a call of `Task`: the subagent begins, or goes on. `Err` is the end of the caller's turn too.
 pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result<Result<Outcome, End>> {

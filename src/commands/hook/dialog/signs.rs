@@ -8,7 +8,6 @@ use crate::commands::hook::dialog::guard::Guard;
 use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::dialog::{self, Call, Status};
 use askbox_agent::subagents;
-use askbox_cli::program;
 use askbox_cli::{hangup, program};
 use askbox_mailbox::time::Time;
 
