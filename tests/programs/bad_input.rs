@@ -27,18 +27,47 @@ fn a_folder_that_is_not_utf8_is_named() {
     let there =
         |script: &str| world.shell(&format!("bash -c 'mkdir -p $\"work\"/$(printf \"d\\377\") && cd $(printf \"d\\377\") && {script}'"));
     world.sh("mkdir -p $(printf 'd\\377') && echo '{\"workflow_id\": \"c\"}' > $(printf 'd\\377')/c.json");
-    for command in ["checkpoint save w --file-ref x=y.md", "ask-post -w c -c c.json How?", "ask-post -w c --until-file y.md"] {
+    let refused = [
+        "checkpoint save w --file-ref x=y.md",
+        "ask-post -w c -c c.json How?",
+        "ask-post -w c --until-file y.md",
+        "ask-post -w c How?",
+        "relaunch run --prompt hello",
+    ];
+    for command in refused {
         let out = there(command);
         assert_eq!(out.code(), 2, "{command}: {out:?}");
-        assert!(out.stderr.contains("/d\\377/") && out.stderr.contains("is not UTF-8") && out.stderr.contains("hint: rename"), "{out:?}");
+        assert!(out.stderr.contains("/d\\377") && out.stderr.contains("is not UTF-8") && out.stderr.contains("hint: rename"), "{out:?}");
     }
     assert!(!world.path("m/checkpoints/w.json").exists() && !world.path("m/pending/c.json").exists());
-    // A question needs no folder. A file elsewhere can be named from there.
-    assert_eq!(there("ask-post -w w How? && checkpoint save w --file-ref x=/tmp/y.md").code(), 0);
-    assert!(world.json("m/pending/w.json").get("cwd").is_none_or(serde_json::Value::is_null));
+    // A file or a folder elsewhere can be named from there.
+    assert_eq!(there("checkpoint save w --file-ref x=/tmp/y.md").code(), 0);
     assert_eq!(world.sh("checkpoint get w files.x"), "/tmp/y.md");
-    let out = there("relaunch run --prompt hello");
-    assert!(out.code() == 2 && out.stderr.contains("is not UTF-8"), "{out:?}");
+    assert_eq!(there(r#"echo "{\"question\": \"How?\", \"cwd\": \"/tmp\"}" | ask-post -w w --file -"#).code(), 0);
+    assert_eq!(world.json("m/pending/w.json")["cwd"], "/tmp");
+}
+
+#[test]
+fn a_post_or_a_run_from_a_deleted_folder_is_refused() {
+    let world = World::new();
+    world.sh("ask-post -w first How?");
+    for command in ["ask-post -w w How?", "relaunch run -w w --prompt hello", "relaunch spawn -w w --prompt hello"] {
+        let out = world.shell(&format!("mkdir gone && cd gone && rmdir ../gone && {command}"));
+        assert_eq!(out.code(), 2, "{command}: {out:?}");
+        assert!(out.stderr.contains("working folder") && out.stderr.contains("hint: cd to a folder that exists"), "{out:?}");
+    }
+    assert_eq!((world.names("pending"), world.names("running").len()), (vec!["first.json".to_owned()], 0));
+}
+
+/// A watcher would look for a relative folder below its own.
+#[test]
+fn a_relative_folder_is_kept_as_the_asker_sees_it() {
+    let world = World::new();
+    let here = world.sh("pwd -P");
+    world.sh(r#"echo '{"question": "How?", "cwd": "sub"}' | CLAUDE_CONFIG_DIR='~/.claude-work' ask-post -w w --file -"#);
+    let question = world.json("m/pending/w.json");
+    assert_eq!(question["cwd"], format!("{here}/sub"));
+    assert_eq!(question["config_dir"], format!("{here}/sub/~/.claude-work"));
 }
 
 #[test]

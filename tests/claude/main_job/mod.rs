@@ -12,3 +12,4 @@ mod lost_sessions;
 mod page;
 mod resume;
 mod surface;
+mod surroundings;

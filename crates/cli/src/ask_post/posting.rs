@@ -74,18 +74,18 @@ pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
 /// Fills in fields that the document leaves out: what the environment says about the asker, and what a wait for an event needs.
 pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     complete_wait(question);
-    let absent = |value: &Option<PathBuf>| value.is_none();
     if question.session_id.is_none() {
         let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));
         // The session is only a hint for resuming: a value that is not a session id is ignored.
         question.session_id = session.and_then(|id| id.parse().ok());
     }
-    if absent(&question.cwd) {
-        question.cwd = program::folder_in_a_document();
+    // The agent that gets the answer runs in another folder, so relative paths become absolute.
+    if question.cwd.as_ref().is_none_or(|folder| folder.is_relative()) {
+        let here = program::working_folder()?;
+        question.cwd = Some(question.cwd.take().map_or(here.clone(), |folder| here.join(folder)));
     }
-    if absent(&question.config_dir) {
-        question.config_dir = program::env("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    }
+    question.config_dir = question.config_dir.take().or_else(|| program::env("CLAUDE_CONFIG_DIR").map(PathBuf::from));
+    question.config_dir = question.config_dir.take().zip(question.cwd.as_ref()).map(|(dir, folder)| folder.join(dir));
     if question.asked.asked_by.is_none() {
         question.asked.asked_by = program::env("ASKBOX_ASKED_BY");
     }

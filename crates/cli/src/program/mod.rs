@@ -40,7 +40,7 @@ pub use read_input::{in_input, read_input, read_stdin_text};
 pub use start::{main, main_of, main_with, of_flag};
 pub use tinted::{Tint, print_tinted};
 pub use variables::{
-    current_workflow, env, folder_in_a_document, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal,
-    this_run, user, workflow, workflow_from_env,
+    current_workflow, env, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal, this_run, user, workflow,
+    workflow_from_env, working_folder,
 };
 pub use wrong_words::{is_near_command, maybe_command};

@@ -84,7 +84,15 @@ pub fn in_a_document(path: &Path) -> Result<&str> {
     })
 }
 
-/// The working folder, if a document can name it.
-pub fn folder_in_a_document() -> Option<PathBuf> {
-    std::env::current_dir().ok().filter(|folder| folder.to_str().is_some())
+/// The working folder, for a document: an agent is launched there.
+///
+/// # Errors
+/// [`Error::Usage`] if the folder was deleted, or if its path is not UTF-8.
+pub fn working_folder() -> Result<PathBuf> {
+    let folder = std::env::current_dir().map_err(|e| {
+        let problem = format!("the working folder cannot be named, so no agent could go on in it: {e}");
+        Error::usage(problem, "cd to a folder that exists")
+    })?;
+    in_a_document(&folder)?;
+    Ok(folder)
 }

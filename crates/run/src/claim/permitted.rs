@@ -31,6 +31,10 @@ pub fn of_launch(config: &Config, run: &Run) -> Result<WorkFolder> {
         ));
     }
     match &run.plan.cwd {
+        Some(cwd) if cwd.is_relative() => Err(Error::failed(
+            format!("the agent's folder {} is not an absolute path", cwd.display()),
+            format!("name its folder: relaunch retry {} --cwd DIR", run.workflow_id),
+        )),
         Some(cwd) => WorkFolder::open(config, cwd),
         None => WorkFolder::open(config, &layout::home().unwrap_or_else(|_| "/".into())),
     }

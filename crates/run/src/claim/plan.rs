@@ -247,15 +247,17 @@ fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) ->
 /// The asker's working folder, if the operator permits it; otherwise the folder of the earlier runs, and the reason. `None` means the
 /// home folder, which only stands in for this round: the workflow's record keeps its folder.
 ///
-/// A folder that does not exist stays in the plan, and the launch is parked for it: in another folder, the agent would not find its work.
+/// A folder that does not exist, or a relative one, stays in the plan, and the launch is parked for it: in another folder, the agent would
+/// not find its work.
 fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
     let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
     let mut why = None;
     let named = [("asker's", question.cwd.as_deref()), ("workflow's", known.and_then(|w| w.cwd.as_deref()))];
     for (whose, dir) in named.into_iter().filter_map(|(whose, dir)| Some((whose, dir?))) {
-        match opened(dir) {
+        let is_elsewhere = || dir.is_relative() || disk::open_folder(dir).is_err_and(|e| e.is_missing_file());
+        match opened(dir).filter(|_| dir.is_absolute()) {
             Some(real) => return (Some(real), why),
-            None if disk::open_folder(dir).is_err_and(|e| e.is_missing_file()) => return (Some(dir.to_path_buf()), why),
+            None if is_elsewhere() => return (Some(dir.to_path_buf()), why),
             None => why = why.or(Some(format!("the {whose} folder {} is not under relaunch.cwd_roots", dir.display()))),
         }
     }

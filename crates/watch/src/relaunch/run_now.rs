@@ -1,6 +1,6 @@
 //! `relaunch ID`, `relaunch run` and `relaunch retry`: one run that this process supervises and whose events it prints.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -142,22 +142,12 @@ pub fn run_prompt(
         _ => return Err(Error::usage("the agent has no prompt", "relaunch run FILE.md, or relaunch run --prompt TEXT")),
     };
     let task = Task {
-        cwd: working_folder()?,
+        cwd: Some(program::working_folder()?),
         parent: program::workflow_from_env("ASKBOX_WORKFLOW_ID")?,
         ..Task::new(workflow.unwrap_or_else(WorkflowId::generate), prompt)
     };
     let run = task::begin(mailbox, &config, task)?;
     in_foreground(mailbox, config, &run.workflow_id, (&run).into(), json)
-}
-
-/// The folder of a run that begins here, for its record.
-///
-/// # Errors
-/// [`Error::Usage`] if the record cannot name the folder, because it is not UTF-8.
-pub(super) fn working_folder() -> Result<Option<PathBuf>> {
-    let Ok(folder) = std::env::current_dir() else { return Ok(None) };
-    program::in_a_document(&folder)?;
-    Ok(Some(folder))
 }
 
 fn read_prompt(file: &Path) -> Result<String> {

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::relaunch::run_now::working_folder;
 use crate::relaunch::starting_session::StartingSession;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
@@ -70,7 +69,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
         fork: args.fork,
         join: if args.join_any { Join::Any } else { Join::All },
         workflow: args.workflow,
-        folder: working_folder()?,
+        folder: Some(program::working_folder()?),
     };
     log::warnings_to_stderr(config.log.format);
     let mut spawned = spawn::spawn(mailbox, &config, request)?;
