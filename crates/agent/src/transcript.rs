@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -339,6 +339,17 @@ pub fn wait_for(config_dir: &Path, session_id: &str, until: Instant) -> Option<P
 /// True if the id of a session is taken by a transcript without a message. Nobody can use such a session.
 pub fn is_void(config_dir: &Path, session_id: &str) -> bool {
     newest(config_dir, session_id).is_some_and(|transcript| !disk::open_of_another_program(&transcript).is_ok_and(holds_a_message))
+}
+
+/// Renews the time of a session's transcript that nobody has written to since `before`. Claude Code removes a transcript that is older than
+/// `cleanupPeriodDays`.
+///
+/// # Errors
+/// [`std::io::Error`] if the system refuses.
+pub fn renew(config_dir: &Path, session_id: &str, before: SystemTime) -> std::io::Result<()> {
+    let Some(transcript) = newest(config_dir, session_id) else { return Ok(()) };
+    let file = disk::open_of_another_program(&transcript)?;
+    if file.metadata()?.modified()? < before { file.set_modified(SystemTime::now()) } else { Ok(()) }
 }
 
 fn holds_a_message(transcript: impl Read) -> bool {

@@ -221,13 +221,13 @@ pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
     })
 }
 
-/// Returns the first prompt of a workflow that began as a task. The rounds are read in the order of their ids, which is the order of their
+/// Returns the first document of a workflow that began as a task. The rounds are read in the order of their ids, which is the order of their
 /// beginning. So usually one document is read.
 #[must_use]
-pub fn first_prompt(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<String> {
+pub fn first_task(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Question> {
     let mut ids: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
     ids.sort_unstable();
     let closed = ids.iter().filter_map(|id| in_closed(mailbox, id));
     let open = std::iter::once_with(|| open_of_workflow(mailbox, workflow)).flatten();
-    closed.chain(open).find_map(|found| found.document.typed.first_prompt().map(str::to_owned))
+    closed.chain(open).map(|found| found.document.typed).find(|question| question.first_prompt().is_some())
 }

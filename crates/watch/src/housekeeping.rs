@@ -3,6 +3,8 @@
 //!
 //! `locks/archived` says when that began last: its modification time counts for all watchers of the mailbox. A mailbox without this file is
 //! looked at for the first time ten minutes after a watcher has found it.
+//!
+//! Every six hours, a watcher also keeps the sessions that wait for an answer.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -10,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use crate::scope::Served;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::{Mailbox, disk, thread};
+use askbox_run::claim::waiting_sessions;
 use askbox_run::gc::{self, Policy};
 
 /// The time between two of these looks.
@@ -17,9 +20,14 @@ const EVERY: Duration = Duration::from_secs(86_400);
 /// The time until the first one.
 const FIRST: Duration = Duration::from_secs(600);
 
+/// The time between two renewals of sessions.
+const KEPT_EVERY: Duration = Duration::from_secs(6 * 3600);
+
 /// The daily work of a watcher.
 #[derive(Debug, Default)]
 pub(super) struct Housekeeping {
+    /// When the sessions were kept last.
+    kept: Option<SystemTime>,
     /// The work in progress, or the last one.
     thread: Option<JoinHandle<()>>,
 }
@@ -27,12 +35,20 @@ pub(super) struct Housekeeping {
 impl Housekeeping {
     /// Begins the work if it is time for it. Looks at the time of one file.
     pub(super) fn keep_house(&mut self, served: &Served) {
+        let now = SystemTime::now();
+        if served.by_service() && self.kept.is_none_or(|kept| now.duration_since(kept).is_ok_and(|since| since >= KEPT_EVERY)) {
+            self.kept = Some(now);
+            let (mailbox, config) = (served.mailbox.clone(), served.config.clone());
+            let _detached = thread::start(move || {
+                processes::step_back();
+                waiting_sessions::keep(&mailbox, &config);
+            });
+        }
         let Some(age) = served.config.history.archive.0.filter(|_| served.by_service()) else { return };
         if self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
         let mark = served.mailbox.lock_file("archived");
-        let now = SystemTime::now();
         let Some(begun) = disk::metadata(&mark).ok().and_then(|meta| meta.modified().ok()) else {
             note(&mark, now - EVERY + FIRST);
             return;

@@ -36,8 +36,9 @@ fn a_second_round_starts_only_after_the_first_run_has_ended() {
     assert_eq!((&one["result"], &two["result"]), (&json!("one done"), &json!("two done")));
     assert!(one["ended_at"].as_str() <= two["claimed_at"].as_str(), "{one} {two}");
     let request = &world.api.requests_with_text("User chose: beta")[0];
-    assert!(!request.model_text().contains("alpha"), "{}", request.model_text());
-    assert!(request.model_text().contains("Question that was asked: Second?"));
+    let told = request.model_text();
+    assert!(told.contains("Question that was asked: Second?") && !told.contains("User chose: alpha"), "{told}");
+    assert!(told.contains("\n> First?\nThe answer was: alpha\n"), "{told}");
     assert_eq!(world.document("checkpoints/two.json")["user_answer"], "beta");
 }
 

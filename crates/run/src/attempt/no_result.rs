@@ -99,7 +99,7 @@ fn wait_on(mailbox: &Mailbox, lock: &WorkflowLock, signal: &str) -> Result<bool>
 /// True if the workflow began as a task of this parent.
 fn is_started_by(mailbox: &Mailbox, child: &WorkflowId, parent: &WorkflowId) -> Result<bool> {
     let is_child = workflows::read(mailbox, child)?.is_some_and(|known| known.typed.parent.as_ref() == Some(parent));
-    Ok(is_child && round::first_prompt(mailbox, child).is_some())
+    Ok(is_child && round::first_task(mailbox, child).is_some())
 }
 
 /// True if a question is open that the agent asked for another workflow. The answer is given to a fork of this session.

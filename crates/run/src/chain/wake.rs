@@ -147,7 +147,10 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         timestamp: Some(time::rfc3339(time::now())),
         parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
         trace: waits.first().and_then(|wait| round::latest(mailbox, &wait.typed.child)?.document.typed.trace),
-        unanswered: Content::Results { results, prompt: round::first_prompt(mailbox, &parent) },
+        unanswered: Content::Results {
+            results,
+            prompt: round::first_task(mailbox, &parent).and_then(|task| task.first_prompt().map(str::to_owned)),
+        },
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
     let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;

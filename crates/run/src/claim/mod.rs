@@ -31,6 +31,7 @@
 //! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
 //! - `moved_folder`: finds a working folder that was renamed
 //! - `heard`: whether the agent has heard the answer that it was given
+//! - `waiting_sessions`: keeps the transcripts that an answer will continue
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
 mod auto;
@@ -41,6 +42,7 @@ pub mod moved_folder;
 pub mod permitted;
 pub mod plan;
 mod stages;
+pub mod waiting_sessions;
 
 pub use choose::{ClaimAttempt, Refusal, for_asker, for_main_agent, look, take, take_to_launch};
 pub(crate) use stages::make_durable;

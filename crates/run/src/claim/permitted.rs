@@ -5,17 +5,24 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::attempt::record::Run;
-use askbox_agent::claude;
-use askbox_config::Config;
+use askbox_agent::claude::{self, CONFIG_DIR};
+use askbox_config::{Config, Runner};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::layout;
 use askbox_mailbox::platform::files;
 
-/// True if an agent may use this folder as its `CLAUDE_CONFIG_DIR`. Settings in it can run commands, so it must be this process's own,
-/// or be named in the operator's file.
-pub fn config_dir(config: &Config, dir: &Path) -> bool {
-    claude::config_dir(|name| std::env::var_os(name)).is_some_and(|own| own == dir) || config.relaunch.config_dirs.iter().any(|d| d == dir)
+/// The folder that `CLAUDE_CONFIG_DIR` names for an agent that works in `cwd`. As for `claude`, a relative one lies below that.
+pub(super) fn config_dir_in(cwd: Option<&Path>, dir: &Path) -> PathBuf {
+    cwd.map(Path::to_path_buf).or_else(|| layout::home().ok()).unwrap_or_default().join(dir)
+}
+
+/// True if an agent may use this folder as its `CLAUDE_CONFIG_DIR`. Settings in it can run commands, so it must be this process's own or
+/// the runner's, or be named in the operator's file.
+pub(super) fn config_dir(config: &Config, runner: &Runner, cwd: Option<&Path>, dir: &Path) -> bool {
+    let own = claude::config_dir(|name| std::env::var_os(name));
+    let of_runner = runner.env.get(CONFIG_DIR).map(PathBuf::from);
+    own.into_iter().chain(of_runner).any(|own| config_dir_in(cwd, &own) == dir) || config.relaunch.config_dirs.iter().any(|d| d == dir)
 }
 
 /// Returns the folder that an attempt may be launched in, opened.
@@ -24,13 +31,15 @@ pub fn config_dir(config: &Config, dir: &Path) -> bool {
 /// [`Error::Failed`] if the operator does not permit the folder or the configuration folder of the record. No other folder is chosen
 /// instead, because the attempt may continue a session that lies there.
 pub fn of_launch(config: &Config, run: &Run) -> Result<WorkFolder> {
-    if let Some(dir) = run.plan.config_dir.as_deref().filter(|dir| !config_dir(config, dir)) {
+    let (_, runner) = config.runner.find(Some(&run.plan.runner))?;
+    let cwd = run.plan.cwd.as_deref();
+    if let Some(dir) = run.plan.config_dir.as_deref().filter(|dir| !config_dir(config, &runner, cwd, dir)) {
         return Err(Error::failed(
             format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display()),
             format!("add it there and go on with: relaunch retry {}", run.workflow_id),
         ));
     }
-    match &run.plan.cwd {
+    match cwd {
         Some(cwd) if cwd.is_relative() => Err(Error::failed(
             format!("the agent's folder {} is not an absolute path", cwd.display()),
             format!("name its folder: relaunch retry {} --cwd DIR", run.workflow_id),

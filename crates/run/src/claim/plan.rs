@@ -10,8 +10,9 @@ use crate::attempt::suspended_call;
 use crate::claim::auto;
 use crate::claim::permitted::{self, WorkFolder};
 use crate::delivery::Delivery;
+use askbox_agent::claude::{self, CONFIG_DIR};
+use askbox_agent::transcript;
 pub use askbox_agent::transcript::FIRST_MESSAGE;
-use askbox_agent::{claude, transcript};
 use askbox_config::{Config, Mode, Runner, RunnerKind};
 use askbox_mailbox::disk;
 use askbox_mailbox::documents::content::Content;
@@ -26,10 +27,11 @@ use askbox_mailbox::{Folder, Mailbox, Question, workflows};
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
     let known = workflows::read(mailbox, &round.workflow)?.map(|d| d.typed);
-    let (config_dir, mut why) = config_dir(config, question, known.as_ref());
+    let (name, runner) = config.runner_of(&round.workflow)?;
     let (cwd, cwd_why) = cwd(config, question, known.as_ref());
-    why = why.or(cwd_why);
-    let (runner, Runner { kind, .. }) = config.runner_of(&round.workflow)?;
+    let (config_dir, why) = config_dir(config, &runner, cwd.as_deref(), question, known.as_ref());
+    let why = why.or(cwd_why);
+    let kind = runner.kind;
     let decided = match kind {
         RunnerKind::Claude | RunnerKind::Acp => {
             begin(mailbox, config, question, known.as_ref(), &Sessions::of(kind, config_dir.as_deref()))?
@@ -41,7 +43,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         auto: auto(mailbox, question, &decided),
         begin: decided.begin,
         begin_why: decided.why.or(why),
-        runner,
+        runner: name,
         role: known.as_ref().and_then(|w| w.role.clone()),
         model: known.as_ref().and_then(|w| w.model.clone()),
         cwd,
@@ -60,8 +62,7 @@ pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, questio
     let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
     let Asker::Session { id, .. } = session_of_asker(mailbox, question, known.as_ref())? else { return Ok(true) };
     let config = config();
-    let (config_dir, _) = config_dir(&config, question, known.as_ref());
-    let (_, Runner { kind, .. }) = config.runner_of(&question.workflow_id)?;
+    let (kind, config_dir) = kind_and_folder(&config, question, known.as_ref())?;
     let sessions = Sessions::of(kind, config_dir.as_deref());
     match &sessions {
         _ if kind == RunnerKind::Program => return Ok(true),
@@ -69,6 +70,22 @@ pub fn knows_nothing(mailbox: &Mailbox, config: impl FnOnce() -> Config, questio
         Sessions::Claude(_) | Sessions::Acp => {}
     }
     Ok(begin(mailbox, &config, question, known.as_ref(), &sessions)?.begin == Begin::Fresh)
+}
+
+/// The sessions that the answer to a question may continue, and the folder of Claude Code that holds them.
+pub(super) fn sessions_of(mailbox: &Mailbox, config: &Config, question: &Question) -> Result<(Option<PathBuf>, Vec<SessionId>)> {
+    let known = workflows::read(mailbox, &question.workflow_id)?.map(|d| d.typed);
+    let (_, folder) = kind_and_folder(config, question, known.as_ref())?;
+    let folder = folder.or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    let sessions = question.session_id.into_iter().chain(known.and_then(|known| known.session_id));
+    Ok((folder, sessions.collect()))
+}
+
+/// The kind of the runner that gets the answer to a question, and its `CLAUDE_CONFIG_DIR`.
+fn kind_and_folder(config: &Config, question: &Question, known: Option<&Workflow>) -> Result<(RunnerKind, Option<PathBuf>)> {
+    let (_, runner) = config.runner_of(&question.workflow_id)?;
+    let (cwd, _) = cwd(config, question, known);
+    Ok((runner.kind, config_dir(config, &runner, cwd.as_deref(), question, known).0))
 }
 
 /// True if there is a checkpoint: one that the question names, or the workflow's own.
@@ -230,17 +247,27 @@ fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: Session
     Ok(false)
 }
 
-/// The asker's `CLAUDE_CONFIG_DIR`, else that of the earlier runs, if the operator permits it; otherwise `None` and the reason. Without
-/// one the agent uses the folder of the process that launches it.
-fn config_dir(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
-    let earlier = known.and_then(|w| w.config_dir.as_deref()).filter(|dir| permitted::config_dir(config, dir));
-    match question.config_dir.as_deref().or(known.and_then(|w| w.config_dir.as_deref())) {
-        Some(dir) if permitted::config_dir(config, dir) => (Some(dir.to_path_buf()), None),
-        Some(dir) => (
-            earlier.map(Path::to_path_buf),
-            Some(format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display())),
-        ),
-        None => (None, None),
+/// The runner's `CLAUDE_CONFIG_DIR`, else the asker's, else that of the earlier runs, if the operator permits it; otherwise the reason. `None`
+/// means the folder of the process that launches the agent. A relative one is named here, so that every process of the run finds it.
+fn config_dir(
+    config: &Config,
+    runner: &Runner,
+    cwd: Option<&Path>,
+    question: &Question,
+    known: Option<&Workflow>,
+) -> (Option<PathBuf>, Option<String>) {
+    let in_place = |dir: &Path| permitted::config_dir_in(cwd, dir);
+    if let Some(dir) = runner.env.get(CONFIG_DIR).filter(|dir| !dir.is_empty()) {
+        return (Some(in_place(Path::new(dir))), None);
+    }
+    let own = claude::config_dir(|name| std::env::var_os(name)).filter(|own| own.is_relative()).map(|own| in_place(&own));
+    let earlier = known.and_then(|w| w.config_dir.as_deref()).map(in_place);
+    let is_permitted = |dir: &PathBuf| permitted::config_dir(config, runner, cwd, dir);
+    let why = |dir: PathBuf| format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display());
+    let asked = question.config_dir.as_deref().map(in_place).or_else(|| earlier.clone());
+    match asked {
+        Some(dir) if is_permitted(&dir) => (Some(dir), None),
+        asked => (earlier.filter(is_permitted).or(own), asked.map(why)),
     }
 }
 

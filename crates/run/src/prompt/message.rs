@@ -6,7 +6,9 @@ use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
 use crate::prompt::answer_text;
 use crate::prompt::earlier_attempt::{self, Has};
+use crate::prompt::so_far;
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
+use crate::prompt::to_acp::behind;
 use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
@@ -19,26 +21,24 @@ use askbox_mailbox::{Folder, Mailbox, Question, disk};
 /// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
 /// writes it to `answer.txt` beside the run.
 ///
-/// The calls of earlier attempts follow it. A session that has the work of an earlier attempt has that attempt's message too, and drops
+/// A new session is also told the workflow's past. The calls of earlier attempts follow. A session that has the work of an earlier attempt has that attempt's message too, and drops
 /// the repetition with all that follows in it. So only a session that knows nothing of the work reads about it.
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     let message = round_message(mailbox, config, question, run)?;
-    let earlier = EarlierCalls::before(mailbox, run)?;
-    Ok(match earlier_attempt::in_words(&earlier, Has::Nothing) {
-        Some(words) => format!("{}\n\n{words}", message.trim_end()),
-        None => message,
-    })
+    let is_new = run.plan.begin == Begin::Fresh;
+    let past = is_new.then(|| so_far::in_words(mailbox, config, question)).flatten();
+    let earlier = earlier_attempt::in_words(&EarlierCalls::before(mailbox, run)?, Has::Nothing);
+    Ok(past.into_iter().chain(earlier).fold(message, |text, more| behind(&text, Some(&more))))
 }
 
 /// The message that the round is to bring, without the calls of earlier attempts.
 pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
-    if let Content::Results { results, prompt } = question.content() {
+    if let Content::Results { results, .. } = question.content() {
         let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
         let values = [
             ("workflow_id", Value::Own(run.workflow_id.as_str())),
             ("checkpoint", Value::Own(&checkpoint_in_words(mailbox, question))),
-            ("prompt", prompt.as_deref().map_or(Value::Own("(not known)"), Value::Text)),
             ("results", Value::Line(&results)),
         ];
         return Ok(fill(template, &values));
@@ -138,7 +138,8 @@ pub fn readable_files(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<
         Checkpoint::At(path) => Some(path),
         Checkpoint::Unusable(..) | Checkpoint::None => None,
     };
-    checkpoint.into_iter().chain([answer_text::long_answer(mailbox, run)]).chain(of_task(question)).collect()
+    let of_past = if run.plan.begin == Begin::Fresh { so_far::files(mailbox, question) } else { Vec::new() };
+    checkpoint.into_iter().chain([answer_text::long_answer(mailbox, run)]).chain(of_task(question)).chain(of_past).collect()
 }
 
 /// The checkpoint for a run to resume from.

@@ -45,9 +45,6 @@ Continue with next steps.
 /// [`WOKEN`] if that session cannot be continued.
 pub const WOKEN_FRESH: &str = "\
 Go on with workflow {workflow_id}. Its earlier session cannot be continued; checkpoint: {checkpoint}.
-It was begun with this prompt:
-{prompt}
-
 What it had started has ended:
 
 {results}

@@ -326,7 +326,13 @@ pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Questio
             Run { attempt: last.attempt + 1, ..plan::first(mailbox, config, question, &last.round())? }
         }
     };
-    run.plan.cwd = cwd.or(run.plan.cwd);
+    if let Some(now) = cwd {
+        let was = run.plan.cwd.replace(now.clone());
+        // A `CLAUDE_CONFIG_DIR` inside of the folder has moved with it.
+        if let Some(below) = run.plan.config_dir.as_deref().zip(was).and_then(|(dir, was)| dir.strip_prefix(was).ok()) {
+            run.plan.config_dir = Some(now.join(below));
+        }
+    }
     record::create(mailbox, &run)?;
     Ok(run)
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
 use askbox_agent::claude::{self, CONFIG_DIR};
+use askbox_agent::transcript;
 use askbox_mailbox::text::{self, without_bom};
 use askbox_mailbox::{Question, disk, time};
 use askbox_run::story::cause::edit_configuration;
@@ -50,10 +51,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             continue;
         }
         let why = match dir.starts_with('~') {
-            true => "no shell replaces the `~` here, so it is a folder of that name",
-            false => "it is relative, so each program looks for it below its own folder",
+            true => "no shell replaces the `~` here, so each project has a folder of that name",
+            false => "it is relative, so each project has a folder of its own",
         };
-        let said = format!("{CONFIG_DIR} is `{}`: {why}, and no session is found again; write the whole path", text::excerpt(&dir, 200));
+        let said = format!("{CONFIG_DIR} is `{}`: {why}; write the whole path", text::excerpt(&dir, 200));
         checkup.report("config_dir", subject, said, mend);
     }
     if let Ok(here) = std::env::current_dir() {
@@ -65,13 +66,17 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 pub(in crate::commands::doctor) fn of_question(checkup: &mut Checkup, question: &Question, asked: Duration) {
     let Some(folder) = question.cwd.as_deref() else { return };
     stop_hooks(checkup, folder, question.config_dir.as_deref());
-    if question.session_id.is_none() || question.codex_thread().is_some() {
-        return;
-    }
+    let Some(session) = question.session_id.filter(|_| question.codex_thread().is_none()) else { return };
     let files = files_for(folder, question.config_dir.as_deref());
     let set = files.iter().rev().find_map(|file| Some((file, settings(file)["cleanupPeriodDays"].as_u64()?)));
     let Some((file, days)) = set.or_else(|| Some((files.first()?, DEFAULT_DAYS))) else { return };
-    if asked <= Duration::from_secs(days.saturating_mul(86_400)) {
+    let long = Duration::from_secs(days.saturating_mul(86_400));
+    // A watcher renews the transcript while the question waits.
+    let renewed = || {
+        let transcript = transcript::find(&question.config_dir.clone().or_else(config_dir)?, &session.to_string())?;
+        transcript.metadata().ok()?.modified().ok()?.elapsed().ok()
+    };
+    if asked <= long || renewed().is_some_and(|unused| unused <= long) {
         return;
     }
     let said = format!(
