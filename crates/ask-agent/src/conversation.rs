@@ -134,7 +134,7 @@ impl Conversation {
         let event = if self.subagent.is_some() { "SubagentStop" } else { "Stop" };
         let about = json!({ "stop_hook_active": self.is_held, "last_assistant_message": self.transcript.history.last_words() });
         let verdict = hooks::run(host, event, "", &about)?;
-        Ok((verdict.decision == hooks::Decision::Deny).then_some(verdict.reason))
+        Ok((verdict.decision == hooks::Decision::Deny && !verdict.ends_turn).then_some(verdict.reason))
     }
 
     /// Asks the model and takes its reply in. Returns the end of the turn if there is no whole reply.

@@ -96,3 +96,21 @@ fn the_session_of_a_waiting_question_is_not_swept() {
     world.api.wait_for_text("User chose: yes", 1, LIMIT);
     assert!(world.launches()[1].args.contains(&format!("--resume={session} --fork-session")), "{:#?}", world.launches());
 }
+
+/// A user's Stop hook that always blocks makes a turn out of each end of a turn, nine times in a row.
+#[test]
+fn a_stop_hook_that_always_blocks_pays_no_turn_after_a_question() {
+    let mut world = ClaudeWorld::new();
+    world.configure(TOOLS);
+    world.keep_watching_from_the_start();
+    let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo 'go on' >&2; exit 2"}]}]}});
+    fs::write(world.claude_config().join("settings.json"), hook.to_string()).expect("settings");
+    world.api.on("Work as w.", json!([bash("ask-post Begin?"), {"text": "asked"}]));
+    world.run("relaunch", &["run", "-w", "w", "--prompt", "Work as w."]).ok();
+    assert_eq!(world.api.turns().len(), 2, "{:#?}", world.events("w"));
+    // The next run asks nothing, and its hook has its way.
+    fs::remove_file(world.claude_config().join("settings.json")).expect("removed");
+    world.api.on("User chose: yes", json!([{"text": "begun"}]));
+    world.answer("w", "yes");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "begun");
+}

@@ -181,7 +181,8 @@ fn verdict(
             let words = text.raw().split("\n\nOriginal prompt:").next().unwrap_or_default();
             Verdict::Blocked { message: words.trim().into() }
         }
-        Some("completed") if !is_error => Verdict::Completed { text: text.clone() },
+        // A Stop hook let no turn follow. The turn itself had ended.
+        Some("completed" | "stop_hook_prevented") if !is_error => Verdict::Completed { text: text.clone() },
         Some("hook_stopped") if !is_error => Verdict::HookStopped,
         Some("aborted_streaming") => Verdict::Interrupted { during: Interruption::Streaming, is_error },
         Some("aborted_tools") => Verdict::Interrupted { during: Interruption::Tools, is_error },

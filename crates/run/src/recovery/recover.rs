@@ -295,7 +295,10 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
         match event.kind {
             EventKind::Started { session_id, .. } => began |= session_id == run.plan.session_id.to_string(),
             EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. }
-                if began && (reason == "completed" || (reason == "hook_stopped" && !stopped && !text.is_empty())) =>
+                if began
+                    && (reason == "completed"
+                        || reason == "stop_hook_prevented"
+                        || (reason == "hook_stopped" && !stopped && !text.is_empty())) =>
             {
                 return Some(Ending::Delivered { text, cost_usd });
             }

@@ -1,7 +1,7 @@
-//! The hooks that a run's agent is given with `--settings`. Two of them end its turn at a tool boundary. One takes its questions, and
-//! the calls that a person has to allow.
+//! The hooks that a run's agent is given with `--settings`. Two of them end its turn at a tool boundary. One
+//! lets no turn follow once the workflow waits. One takes its questions, and the calls that a person has to allow.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,10 @@ use crate::supervise::stop;
 use askbox_config::{Answers, Approvals};
 use askbox_mailbox::documents::fields::approval::Approval;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
+use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text::shell_quote;
 use askbox_mailbox::trust::Policy;
+use askbox_mailbox::{Folder, Mailbox};
 
 /// The reason that the agent reads when a tool call is refused because the run is to stop.
 pub(crate) const REFUSAL: &str = "This run is being stopped: call no more tools; your work so far is kept and can be continued.";
@@ -24,21 +26,25 @@ const ON_FAILURE: &str = "block";
 
 /// The settings, as JSON, for the attempt in `folder`. Once `stop.json` exists there, the hooks refuse new tool calls, and end the turn
 /// after the calls in flight. Both are needed: `continue: false` of PostToolBatch keeps the results of those calls, and a refusal alone
-/// would let the model go on writing (measured on Claude Code 2.1.330). `held` are the calls that `askbox hook` is to take. `path` is the
+/// would let the model go on writing (measured on Claude Code 2.1.330).
+///
+/// If one of the files `waits` exists at the end of a turn, the workflow waits, and no turn may follow. Then `continue: false` wins over a
+/// Stop hook of the user's that blocks the end (measured on 2.1.332). `held` are the calls that `askbox hook` is to take. `path` is the
 /// PATH of the agent's Bash; `None` leaves it as it is.
-pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>, path: Option<&str>) -> String {
+pub fn settings(folder: &Path, waits: &Waits, held: Option<&HeldCalls<'_>>, path: Option<&str>) -> String {
     let file = shell_quote(&stop::request_path(folder).display().to_string());
-    let when_asked = |answer: &str| {
-        let command = format!("if [ -e {file} ]; then printf %s {}; fi", shell_quote(answer));
+    let when = |files: &str, answer: &str| {
+        let command = format!("for f in {files}; do [ ! -e \"$f\" ] || {{ printf %s {}; break; }}; done", shell_quote(answer));
         json!({ "hooks": [{ "type": "command", "command": command }] })
     };
     let denied = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": REFUSAL });
     let refusal = json!({ "hookSpecificOutput": denied }).to_string();
     let end = r#"{"continue":false,"stopReason":"stopped by askbox"}"#;
-    let mut before_tools = vec![when_asked(&refusal)];
+    let mut before_tools = vec![when(&file, &refusal)];
     before_tools[0]["hooks"][0]["onFailure"] = ON_FAILURE.into();
     before_tools.extend(held.map(HeldCalls::hook));
-    let mut settings = json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when_asked(end)] } });
+    let mut settings =
+        json!({ "hooks": { "PreToolUse": before_tools, "PostToolBatch": [when(&file, end)], "Stop": [when(&waits.0, end)] } });
     if held.is_some_and(|held| !held.approvals.is_empty()) {
         // A user's or a project's settings may switch off all hooks. The settings that are made here win over both (measured on Claude
         // Code 2.1.330).
@@ -51,6 +57,20 @@ pub fn settings(folder: &Path, held: Option<&HeldCalls<'_>>, path: Option<&str>)
         settings["env"] = json!({ "PATH": path });
     }
     settings.to_string()
+}
+
+/// The files of a mailbox that show that a workflow waits, as words of sh.
+#[derive(Debug, Clone)]
+pub struct Waits(String);
+
+impl Waits {
+    /// A question of the workflow, or a child whose end it is to be told.
+    pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Self {
+        let word = |path: PathBuf| shell_quote(&path.display().to_string());
+        let question = [Folder::Pending, Folder::Answered].map(|folder| word(mailbox.document(folder, workflow)));
+        let children = word(mailbox.folder(Folder::Awaits).join(workflow.as_str()));
+        Self(format!("{} {children}/*.json", question.join(" ")))
+    }
 }
 
 /// The calls that `askbox hook` takes before they are made.
@@ -111,13 +131,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("it's $(here)");
         std::fs::create_dir(&folder).unwrap();
-        let hooks: Value = serde_json::from_str(&settings(&folder, None, None)).unwrap();
+        let mailbox = Mailbox::open_or_create(folder.join("m")).unwrap();
+        let workflow = "w".parse().unwrap();
+        let hooks: Value = serde_json::from_str(&settings(&folder, &Waits::of(&mailbox, &workflow), None, None)).unwrap();
         let say = |event: &str| {
             let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
             let output = std::process::Command::new("/bin/sh").args(["-c", command]).output().unwrap();
             String::from_utf8(output.stdout).unwrap()
         };
-        assert_eq!((say("PreToolUse"), say("PostToolBatch")), (String::new(), String::new()));
+        assert_eq!(["PreToolUse", "PostToolBatch", "Stop"].map(say), ["", "", ""]);
+        let awaits = mailbox.folder(Folder::Awaits).join("w/child.json");
+        for file in [mailbox.document(Folder::Pending, &workflow), mailbox.document(Folder::Answered, &workflow), awaits] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "{}").unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&say("Stop")).unwrap()["continue"], false, "{}", file.display());
+            std::fs::remove_file(file).unwrap();
+        }
         stop::ensure_request(&folder, "test", false).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&say("PostToolBatch")).unwrap()["continue"], false);
         let pre: Value = serde_json::from_str(&say("PreToolUse")).unwrap();
@@ -136,7 +165,7 @@ mod tests {
             "^(AskUserQuestion|Bash|mcp__askbox__ask_user|mcp__db(__.*)?|mcp__plugin_askbox_askbox__ask_user)$"
         );
         let held = HeldCalls { askbox: Path::new("/askbox"), approvals: &config.approvals, answers: &config.answers, waiting: None };
-        let all: Value = serde_json::from_str(&settings(Path::new("/run"), Some(&held), Some("/bin"))).unwrap();
+        let all: Value = serde_json::from_str(&settings(Path::new("/run"), &Waits(String::new()), Some(&held), Some("/bin"))).unwrap();
         assert_eq!(all["env"], json!({"PATH": "/bin"}));
         assert_eq!(all["permissions"]["ask"], json!(["Bash(git push:*)", "mcp__db", "Bash(it's)"]), "they hold where the hook fails");
         let command = hook(None)["hooks"][0]["command"].as_str().unwrap().to_owned();

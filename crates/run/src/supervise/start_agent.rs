@@ -20,7 +20,7 @@ use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_programs::HiddenBy;
 use crate::process::programs;
 use crate::prompt::{message, templates};
-use crate::supervise::hooks::{self, HeldCalls};
+use crate::supervise::hooks::{self, HeldCalls, Waits};
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::claude::{self, Invocation};
@@ -150,7 +150,8 @@ fn prepare(
     });
     let config_dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
-    let settings = hooks::settings(&run.folder(mailbox), held.as_ref(), hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str()));
+    let path = hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str());
+    let settings = hooks::settings(&run.folder(mailbox), &Waits::of(mailbox, &run.workflow_id), held.as_ref(), path);
     let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &handed);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
