@@ -10,9 +10,9 @@ fn status_says_why_auto_chose_and_what_both_ways_cost() {
     let tools = "\"Bash(ask-post:*)\", \"Bash(checkpoint:*)\"";
     world.configure(&format!("[runner.claude]\nallowed_tools = [{tools}]\n"));
     world.keep_watching_from_the_start();
-    world.api.on("User chose: yes", json!([{"text": "done"}]));
     world.api.on("Work bare.", json!([bash("ask-post 'Go on?'")]));
     world.api.on("Work saved.", json!([bash("checkpoint save --step review"), bash("ask-post 'Go on?'")]));
+    world.api.on("User chose: yes", json!([{"text": "done"}]));
     for (id, how, why) in [
         ("bare", "fork", "the session that asked, because the question has no checkpoint"),
         ("saved", "fresh", "a new session, because the question has a checkpoint"),

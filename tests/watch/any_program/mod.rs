@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::files::write_program;
-use crate::support::{World, root, until, whole_lines};
+use crate::support::{Signal, World, root, signal, until, whole_lines};
 
 mod exec;
 mod once;
@@ -76,6 +76,32 @@ fn a_person_is_awaited_only_if_a_question_was_asked() {
     world.ok("ask-answer", &["billing-2", "yes"]);
     world.closed("billing-2", "delivered", 2);
     assert_eq!(world.status("billing-2")["result"], "done");
+}
+
+/// The program dies behind its question, and the person is quicker than its next attempt.
+#[test]
+fn a_question_asked_again_after_its_answer_is_one_round() {
+    let script = "cat >> ~/inputs; case $(wc -l < ~/inputs) in\n\
+        1) ask-post 'And now?' -o yes=y -o no=n && ask-post -w below 'And there?' && touch ~/asked && exec sleep 987654;;\n\
+        2) until [ -e ~/answered ]; do sleep 0.1; done; (ask-post 'And now?' -o yes=y -o no=n; ask-post -w below 'And there?') > ~/said 2>&1;\n\
+        echo '[{\"workflow_id\": \"below\", \"question\": \"And there?\"}]' | ask-post --batch --file - >> ~/said 2>&1; exit 6;;\n\
+        *) echo done;; esac";
+    let world = world("attempts = 3", script);
+    world.agent_does("below", "echo went on");
+    let _watcher = world.watch();
+    world.ask_and_answer("billing-1");
+    until("it has asked", || world.home().join("asked").exists());
+    signal(world.only_process("sleep 987654"), Signal::KILL);
+    world.ok("ask-answer", &["billing-1", "yes"]);
+    world.ok("ask-answer", &["below", "yes"]);
+    world.closed("below", "delivered", 1);
+    fs::write(world.home().join("answered"), "").unwrap();
+    until("the answer is delivered", || world.status("billing-1")["result"] == "done");
+    let said = fs::read_to_string(world.home().join("said")).unwrap();
+    assert_eq!((world.rounds("closed", "billing-1").len(), inputs(&world).len()), (2, 3), "{said}");
+    assert_eq!((world.names("pending"), world.launches_of("below").len()), (Vec::new(), 1), "{said}");
+    assert_eq!(said.matches("this was asked before in this run, and is answered").count(), 3, "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("QUESTION_POSTED:")).count(), 3, "{said}");
 }
 
 #[test]

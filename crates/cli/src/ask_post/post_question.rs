@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::args::ask_post_args::AskPost;
 use crate::ask_post::inline_wait::{self, Waited};
-use crate::ask_post::{attached, post_receipt, posting};
+use crate::ask_post::{asked_before, attached, post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::range::Range;
@@ -14,7 +14,7 @@ use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::time::{self, Span};
-use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::post::{self, IfPending, Posted, Receipt};
 use askbox_mailbox::{Answer, AnswerValue, AttachedFile, Folder, Mailbox, Question, QuestionDocument, disk, text};
 
 /// Runs `ask-post`; returns the exit status.
@@ -36,7 +36,17 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
         return post_and_wait(&args, context, &mailbox, (document, &files), if_pending, limit).map_err(as_typed);
     }
     let asked = document.typed.clone();
-    let receipt = post::post_with_files(&mailbox, document, &files, if_pending).map_err(as_typed)?;
+    if let Some(earlier) = asked_before::find(&mailbox, &asked) {
+        return post_receipt::acknowledge(&args.common, &earlier, "posted").map(|()| 0);
+    }
+    let receipt = match program::this_run() {
+        None => post::post_with_files(&mailbox, document, &files, if_pending).map_err(as_typed)?,
+        // The answer may have come in this moment.
+        Some(_) => match post::post_unless_answered(&mailbox, document, &files, if_pending).map_err(as_typed)? {
+            Posted::Pending(receipt) => *receipt,
+            Posted::Answered(round) => asked_before::repeated(Receipt { round, question: asked.clone(), repeated: true }),
+        },
+    };
     let asked = [asked];
     post_receipt::warn_without_timeout(&asked);
     post_receipt::warn_without_checkpoint(&mailbox, context, &asked);
@@ -158,7 +168,10 @@ fn post_batch(args: &AskPost, context: &Context, if_pending: IfPending) -> Resul
     let mailbox = args.common.open_or_create()?;
     let documents: Vec<_> = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
     let asked: Vec<Option<Question>> = documents.iter().map(|d| d.as_ref().ok().map(|d| d.typed.clone())).collect();
-    let results = post::post_many(&mailbox, documents, if_pending)?;
+    let before: Vec<Option<Receipt>> = asked.iter().map(|asked| asked_before::find(&mailbox, asked.as_ref()?)).collect();
+    let new = documents.into_iter().zip(&before).filter(|(_, before)| before.is_none()).map(|(document, _)| document);
+    let mut new = post::post_many(&mailbox, new.collect(), if_pending)?.into_iter();
+    let results: Vec<_> = before.into_iter().filter_map(|before| before.map(Ok).or_else(|| new.next())).collect();
     let posted: Vec<Question> =
         asked.into_iter().zip(&results).filter(|(_, result)| result.is_ok()).filter_map(|(asked, _)| asked).collect();
     post_receipt::warn_without_timeout(&posted);

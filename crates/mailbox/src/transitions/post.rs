@@ -154,8 +154,7 @@ fn answered_before(mailbox: &Mailbox, lock: &WorkflowLock, question: &Question) 
     let Ok(Adopted::Ready(earlier, round)) = answered_by_hand::adopt(mailbox, lock) else { return None };
     let Asked { approval, elicited_by, live, to_session, .. } = &earlier.typed.asked;
     let is_of_asker = approval.is_none() && elicited_by.is_none() && live.is_none() && !to_session;
-    let event = |question: &Question| (question.asked.until.clone(), question.asked.attachments.clone());
-    (is_of_asker && has_same_words(&earlier.typed, question) && event(&earlier.typed) == event(question)).then_some(round)
+    (is_of_asker && asks_the_same(&earlier.typed, question)).then_some(round)
 }
 
 /// Posts many questions with one sync of the folder. Each is posted or refused by itself; the results are in the order of
@@ -303,8 +302,13 @@ fn post_locked(
 
 /// True if two questions are the same for the person who reads them and for the agent that resumes.
 fn same(a: &Question, b: &Question) -> bool {
-    let content = |q: &Question| (q.checkpoint.clone(), q.asked.until.clone(), q.asked.attachments.clone());
-    has_same_words(a, b) && content(a) == content(b)
+    asks_the_same(a, b) && a.checkpoint == b.checkpoint
+}
+
+/// True if two questions have the same words, wait for the same event, and show the same files.
+#[must_use]
+pub fn asks_the_same(a: &Question, b: &Question) -> bool {
+    has_same_words(a, b) && a.asked.until == b.asked.until && a.asked.attachments == b.asked.attachments
 }
 
 /// True if two questions are the same for the person who reads them: their words, what can be chosen, and their context.
