@@ -45,10 +45,10 @@ fn a_program_that_an_update_is_writing_is_waited_for() {
     let _watcher = watch(&world);
     let update = std::fs::OpenOptions::new().append(true).open(world.path("agent")).unwrap();
     answered(&world);
-    world.reaches("w", "running");
     // With one attempt, a failure would park it. The process that is to become the agent waits.
     until("the launch waits", || !world.processes("__agent").is_empty());
-    assert_eq!(world.state("w"), "running");
+    let waits = world.reaches("w", "throttled");
+    assert!(waits["why"].as_str().unwrap().contains("agent: it is being replaced"), "{waits}");
     drop(update);
     world.closed("w", "delivered", 1);
 }

@@ -12,15 +12,15 @@ use crate::attempt::ending::{Ending, Then};
 use askbox_agent::program::{AWAITS, Exit};
 use askbox_mailbox::untrusted::Untrusted;
 
-/// `EX_TEMPFAIL` of sysexits.h.
-const LATER: i32 = 75;
+/// The exit status of an attempt that does not count: `EX_TEMPFAIL` of sysexits.h.
+pub(crate) const LATER: u8 = 75;
 
 /// The ending that the exit of a program means. `text` is its result, `complaint` the last line of its standard error.
 pub fn ending(exit: &Exit, text: Untrusted, cost_usd: Option<f64>, complaint: impl FnOnce() -> String) -> Ending {
     let (then, meaning) = match exit.status {
         Some(0) => return Ending::Delivered { text, cost_usd },
         Some(AWAITS) => return Ending::Awaits { text, cost_usd },
-        Some(LATER) => (Then::Later, "asks to be started later"),
+        Some(status) if status == i32::from(LATER) => (Then::Later, "asks to be started later"),
         Some(2) => (Then::Never, "cannot work with its arguments"),
         Some(5) => (Then::Never, "cannot work with this round or with its state"),
         _ => (Then::Retry, "failed"),

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::attempt::program_exit::LATER;
 use crate::attempt::record::{self, Begin, Run};
 use crate::attempt::trace;
 use crate::claim::permitted::WorkFolder;
@@ -43,8 +44,10 @@ pub enum SessionStart {
 
 /// The time between two tries to start a program that an update is writing.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
-/// The longest time that an update may take.
-const IS_REPLACED: Duration = Duration::from_secs(600);
+/// How long the attempt itself waits for the end of an update. Afterwards the attempt ends, and a later one starts the program.
+const IS_REPLACED: Duration = Duration::from_secs(5);
+/// The words about such a program, behind its name.
+const BEING_REPLACED: &str = ": it is being replaced";
 
 /// The agent program's words if it does not find the entry that a session is to be continued behind.
 const NO_SUCH_ENTRY: &str = "No message found with message.uuid";
@@ -283,11 +286,20 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     loop {
         let error = command.exec();
         // An update writes the program at this moment. The supervisor can still end this process.
-        if error.kind() != io::ErrorKind::ExecutableFileBusy || Instant::now() >= deadline {
-            return complain(&format!("cannot run {}: {error}", program.to_string_lossy()), 127);
+        let (is_busy, program) = (error.kind() == io::ErrorKind::ExecutableFileBusy, program.to_string_lossy());
+        if !is_busy {
+            return complain(&format!("cannot run {program}: {error}"), 127);
+        }
+        if Instant::now() >= deadline {
+            return complain(&format!("cannot run {program}{BEING_REPLACED} ({error})"), LATER);
         }
         std::thread::sleep(TRY_AGAIN);
     }
+}
+
+/// True if the last line of an agent's standard error says that its program is being replaced, so that a later attempt can start it.
+pub(crate) fn is_replaced(complaint: &str) -> bool {
+    complaint.starts_with("relaunch: cannot run ") && complaint.contains(BEING_REPLACED)
 }
 
 /// Says why the agent did not start, and returns the exit status.

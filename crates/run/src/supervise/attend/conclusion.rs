@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::attempt::ending::Ending;
+use crate::attempt::ending::{Ending, Then};
 use crate::attempt::failure::{Class, PlanLimit};
+use crate::process::launch;
 use crate::supervise::started_agent::RunningAgent;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::{TurnOutcome, Verdict};
@@ -110,8 +111,13 @@ impl Outcome {
             (None, None) => {
                 // The last line of the agent's standard error is usually the reason.
                 let complaint = agent.last_complaint(COMPLAINT_PATIENCE);
+                let is_replaced = launch::is_replaced(&complaint);
                 let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
-                Ending::Failed { why: format!("the agent ended without a result ({exit_status}){complaint}") }
+                let why = format!("the agent ended without a result ({exit_status}){complaint}");
+                match is_replaced {
+                    true => Ending::Undone { then: Then::Later, why, exit: None, signal: None },
+                    false => Ending::Failed { why },
+                }
             }
         };
         let why = match &ending {
