@@ -7,7 +7,7 @@ use crate::words::user_added;
 use askbox_config::Config;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::documents::fields::closing::Closed;
+use askbox_mailbox::Closed;
 use askbox_mailbox::listing::recent_rounds::{self, KEPT};
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, round, text};
 
