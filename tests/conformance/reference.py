@@ -1,7 +1,7 @@
 """An implementation of the mailbox protocol for `askbox conformance`, from docs/protocol.md alone. `BREAK=CHECK` breaks the one point that
 this check is about."""
 
-import hashlib, json, os, re, sys, time, uuid
+import hashlib, json, os, re, sys, time, unicodedata, uuid
 
 from reference_box import BREAK, Box, Refused, check_id, check_round, fsync, hashes, in_parts, new_file, now, posting, reading
 from reference_box import replace, temporary
@@ -64,7 +64,7 @@ def fitting(question, value):
         value = value[0]
     if isinstance(value, bool):
         value = "yes" if value else "no"
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not any(unicodedata.category(c)[0] not in "CZ" and c != "\u2800" for c in value):
         raise Refused("invalid", "it does not fit")
     trimmed = value.strip()
     if kind == "choice":
@@ -73,7 +73,7 @@ def fitting(question, value):
                 return key
         if question.get("free_text") is False or len(trimmed) == 1:
             raise Refused("invalid", "it is not an option")
-        return value
+        return value.rstrip("\r")
     if kind == "yes_no":
         word = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}.get(trimmed.lower())
         if not word:
@@ -88,7 +88,7 @@ def fitting(question, value):
         if between or number < bounds.get("min", number) or number > bounds.get("max", number):
             raise Refused("invalid", "it is out of range")
         return trimmed
-    return value
+    return value.rstrip("\r")
 
 
 def answer(box, request):

@@ -153,7 +153,7 @@ mod promises {
             assert!(!policy.contains("unsafe") && !policy.contains('*'), "{policy}");
             for (name, value) in [
                 ("cache-control", "no-store"),
-                ("referrer-policy", "no-referrer"),
+                ("referrer-policy", "same-origin"),
                 ("x-content-type-options", "nosniff"),
                 ("x-frame-options", "DENY"),
             ] {

@@ -156,11 +156,11 @@ struct Caddy {
 }
 
 impl Caddy {
-    /// `https://box.example:PORT` with a certificate of its own, before a socket.
-    fn start(world: &World, port: u16, socket: &Path) -> Self {
+    /// `https://box.example:PORT` with a certificate of its own and with this directive, before a socket.
+    fn start(world: &World, port: u16, socket: &Path, directive: &str) -> Self {
         let config = world.path("Caddyfile");
         let text = format!(
-            "{{\n admin off\n skip_install_trust\n auto_https disable_redirects\n http_port {}\n https_port {port}\n}}\nbox.example:{port} {{\n tls internal\n reverse_proxy unix/{}\n}}\n",
+            "{{\n admin off\n skip_install_trust\n auto_https disable_redirects\n http_port {}\n https_port {port}\n}}\nbox.example:{port} {{\n tls internal\n {directive}\n reverse_proxy unix/{}\n}}\n",
             port - 1,
             socket.display()
         );
@@ -182,6 +182,16 @@ fn free_port() -> u16 {
 
 #[test]
 fn behind_caddy_the_page_works_over_tls_only() {
+    answers_behind_caddy("");
+}
+
+#[test]
+fn a_proxy_may_leave_out_the_metadata_of_a_fetch() {
+    answers_behind_caddy("request_header -Sec-Fetch-*");
+}
+
+#[track_caller]
+fn answers_behind_caddy(directive: &str) {
     needs!("chromium", "node", "caddy");
     let world = world_with_question();
     let (port, socket) = (free_port(), world.path("page.sock"));
@@ -190,7 +200,7 @@ fn behind_caddy_the_page_works_over_tls_only() {
     let mut command = world.command("askbox");
     let _page = Running::start(command.arg("web").stderr(std::process::Stdio::null()));
     until("the page listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
-    let caddy = Caddy::start(&world, port, &socket);
+    let caddy = Caddy::start(&world, port, &socket, directive);
     let _watcher = world.watch();
     let link = world.ok("askbox", &["web", "link"]);
     assert!(link.starts_with(&format!("https://box.example:{port}/in/")), "{link}");

@@ -12,10 +12,10 @@ use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
 use askbox_cli::person::{self, Act, Answers, AtStake, Decision, Texts};
-use askbox_mailbox::AnswerValue;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::options::Choice;
 use askbox_mailbox::error::Error;
+use askbox_mailbox::{AnswerValue, text};
 
 impl App<'_> {
     /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a
@@ -65,7 +65,7 @@ impl App<'_> {
     fn enter_text(&mut self) -> Wish {
         let Some(asking) = &self.asked else { return Wish::Nothing };
         let (purpose, text) = (asking.purpose, asking.text());
-        if purpose == Purpose::AskBack && text.trim().is_empty() {
+        if purpose == Purpose::AskBack && text::is_blank(&text) {
             "write your question, or leave with esc".clone_into(&mut self.said);
             return Wish::Nothing;
         }

@@ -23,6 +23,12 @@ fn ends_a_line_for_some(c: char) -> bool {
     matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// True if a person sees nothing: the text is empty, or holds only white space and characters that cannot be seen.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
+}
+
 /// True if the character begins a new line for any reader.
 #[must_use]
 pub fn ends_a_line(c: char) -> bool {

@@ -5,6 +5,7 @@ use askbox_mailbox::AnswerValue;
 use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
 use askbox_mailbox::documents::fields::options::Choice;
+use askbox_mailbox::documents::fields::range::Range;
 
 /// One filled-in part.
 #[derive(Debug, Default)]
@@ -43,8 +44,10 @@ impl FilledPart {
                 [answer] if answer == "yes" || answer == "no" => text(answer),
                 _ => Err(Open::Because("Choose yes or no.")),
             },
-            Kind::Number if !self.words.trim().parse::<f64>().is_ok_and(f64::is_finite) => Err(Open::Because("Write a number.")),
-            Kind::Number => text(self.words.trim()),
+            Kind::Number => match Range::without_unit(part.range.as_ref(), &self.words) {
+                number if number.parse().is_ok_and(f64::is_finite) => text(number),
+                _ => Err(Open::Because("Write a number.")),
+            },
             Kind::Text if is_written => text(&self.words),
             Kind::Text => Err(Open::Because("Write your answer first.")),
             Kind::MultiChoice => {

@@ -20,7 +20,7 @@ use crate::gate::Posted;
 use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, PressAgain, Texts, about};
 use askbox_mailbox::documents::asked::Part;
 use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::{AnswerValue, Question};
+use askbox_mailbox::{AnswerValue, Question, text};
 
 /// All words in a form whose question is no longer known.
 pub fn words(posted: &Posted) -> Vec<String> {
@@ -144,7 +144,7 @@ impl Filled {
                 let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
                 Done::Decided(Decision::DeclineAndStop(why.clone()))
             }
-            "back" if self.back.trim().is_empty() => Done::LeftOpen(Some("Write your question first.")),
+            "back" if text::is_blank(&self.back) => Done::LeftOpen(Some("Write your question first.")),
             "back" => Done::Decided(Decision::AskBack(self.back.clone())),
             "send" => self.answer(question),
             "edit" | "make" => self.change(question),
@@ -248,6 +248,8 @@ mod tests {
         }
         assert_eq!(answered(r#"{"workflow_id":"w","question":"?","type":"yes_no"}"#, &[("a0", "no")]), r#""no""#);
         assert_eq!(answered(r#"{"workflow_id":"w","question":"?","type":"number"}"#, &[("w0", " 4.5 ")]), r#""4.5""#);
+        let sized = r#"{"workflow_id":"w","question":"?","type":"number","range":{"unit":"GB"}}"#;
+        assert_eq!(["+5", "5.", "5 GB"].map(|words| answered(sized, &[("w0", words)])), [r#""+5""#, r#""5.""#, r#""5""#]);
         assert_eq!(answered(r#"{"workflow_id":"w","question":"?"}"#, &[("w0", "two\nlines")]), r#""two\nlines""#);
         let several = r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a","b","c"]}"#;
         assert_eq!(answered(several, &[("a0", "2"), ("a0", "0"), ("w0", "and fuzz it")]), r#"["c","a","and fuzz it"]"#);

@@ -46,7 +46,7 @@ pub fn values(case: &mut Case<'_>) -> Verdict {
     let number = json!({"type": "number", "options": {}, "range": {"min": 1, "max": 9.5, "step": 0.5}});
     let yes_no = json!({"type": "yes_no", "options": {}});
     let text = json!({"options": {}});
-    let fits: [(&Value, Value, &str); 7] = [
+    let fits: [(&Value, Value, &str); 8] = [
         (&closed, json!("b"), "b"),
         (&closed, json!("That"), "b"),
         (&closed, json!(" A "), "a"),
@@ -54,6 +54,7 @@ pub fn values(case: &mut Case<'_>) -> Verdict {
         (&yes_no, json!(" Y "), "yes"),
         (&yes_no, json!(false), "no"),
         (&text, json!(" as it is "), " as it is "),
+        (&text, json!("one line\r"), "one line"),
     ];
     for (n, (more, value, expected)) in fits.into_iter().enumerate() {
         let workflow = format!("fits-{n}");
@@ -62,7 +63,7 @@ pub fn values(case: &mut Case<'_>) -> Verdict {
         let found = case.document(&format!("answered/{workflow}.json"))?["answer"]["value"].clone();
         require(found == expected, || format!("the value {value} is written as {found} instead of {expected:?}"))?;
     }
-    let bad: [(&Value, Value); 9] = [
+    let bad: [(&Value, Value); 10] = [
         (&closed, json!("something else")),
         (&closed, json!("")),
         (&closed, json!(["a", "b"])),
@@ -72,6 +73,7 @@ pub fn values(case: &mut Case<'_>) -> Verdict {
         (&number, json!("NaN")),
         (&yes_no, json!("perhaps")),
         (&text, json!(" \n ")),
+        (&text, json!("\u{200b}")),
     ];
     for (n, (more, value)) in bad.into_iter().enumerate() {
         let workflow = format!("bad-{n}");

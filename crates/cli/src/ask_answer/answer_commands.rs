@@ -78,7 +78,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             give(&args, context, &mailbox, &id, on, refusal(&person, note, *always, *stop), &person)?;
         }
         Command::AskBack { id, question, round } => {
-            if question.trim().is_empty() {
+            if text::is_blank(question) {
                 return Err(Error::usage("your question is empty", format!("write it: ask-answer ask-back {id} 'QUESTION'")));
             }
             let id = short_id::meant_to_decide(&args.common, &id.workflow, &format!("ask back: {question}"))?;

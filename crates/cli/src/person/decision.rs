@@ -2,7 +2,7 @@
 
 use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue};
+use askbox_mailbox::{Answer, AnswerValue, text};
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ pub fn refusal(person: &Caller, note: Option<String>, always: bool, stop: bool) 
 }
 
 fn not_blank(words: String) -> Option<String> {
-    Some(words).filter(|words| !words.trim().is_empty())
+    Some(words).filter(|words| !text::is_blank(words))
 }
 
 /// The name of the page's button that refuses a tool call for good.

@@ -8,7 +8,7 @@ use crate::document::numbers;
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::fields::through::Through;
 use crate::error::Result;
-use crate::text;
+use crate::text::{self, is_blank};
 use crate::time::{self, Time};
 
 /// The longest part of an answer that is told to whoever was second, in characters.
@@ -86,12 +86,12 @@ impl AnswerValue {
         }
     }
 
-    /// True if the value is empty or holds only white space.
+    /// True if a person sees nothing in the value.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {
-            Self::Text(text) => text.trim().is_empty(),
-            Self::List(items) => items.iter().all(|item| item.trim().is_empty()),
+            Self::Text(text) => is_blank(text),
+            Self::List(items) => items.iter().all(|item| is_blank(item)),
             Self::Batch(map) => map.is_empty(),
         }
     }

@@ -219,7 +219,7 @@ impl Field {
             }
             FieldKind::Number { whole, least, most } => {
                 let word = word.trim();
-                let exact = word.parse::<i64>().ok().map(Value::from);
+                let exact = word.parse::<i64>().ok().or_else(|| word.parse::<f64>().ok()?.to_string().parse().ok()).map(Value::from);
                 let number = exact
                     .clone()
                     .filter(|_| *whole)
@@ -382,6 +382,10 @@ mod tests {
     #[test]
     fn an_answer_becomes_content_of_the_types_of_the_form() {
         assert_eq!(content(json!({"type": "integer"}), true, "7"), Ok(json!({"f": 7})));
+        assert_eq!(
+            ["+5", "5.", "5.0", "5e0"].map(|five| content(json!({"type": "integer"}), true, five)),
+            [(); 4].map(|()| Ok(json!({"f": 5})))
+        );
         assert_eq!(content(json!({"type": "number"}), true, "0.5"), Ok(json!({"f": 0.5})));
         assert_eq!(content(json!({"type": "boolean"}), true, "no"), Ok(json!({"f": false})));
         assert_eq!(content(json!({"type": "string"}), true, "leave-out"), Ok(json!({"f": "leave-out"})));

@@ -50,7 +50,7 @@ impl Hosts {
     /// True if a form comes from one of our own pages. The browser's headers must say where the form comes from, and must not contradict
     /// each other.
     pub fn is_ours(&self, host: &Host, origin: Option<&str>, fetch_site: Option<&str>) -> bool {
-        // A browser that is told to send no referrer writes `null` as the origin of a form.
+        // A browser whose settings keep the referrer to itself writes `null` as the origin of a form.
         let origin = origin.filter(|origin| *origin != "null");
         if origin.is_none() && fetch_site.is_none() {
             return false;

@@ -6,6 +6,7 @@ use crate::documents::fields::approval::LONGEST_EDITED;
 use crate::documents::programs::Facts;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
+use crate::text;
 
 /// Checks the text that a person puts in place of the call's editable one.
 pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
@@ -16,7 +17,7 @@ pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
     };
     match edited {
         None => wrong("is missing", &format!("change the call's {}: ask-answer edit {}", editable.field, question.workflow_id)),
-        Some(text) if text.trim().is_empty() => wrong("is empty", "to refuse the call, decline it"),
+        Some(text) if text::is_blank(text) => wrong("is empty", "to refuse the call, decline it"),
         Some(text) if text.len() > LONGEST_EDITED => {
             wrong(&format!("is {} bytes long, the limit is {LONGEST_EDITED}", text.len()), "shorten it, or decline and say what to change")
         }

@@ -12,7 +12,7 @@ use crate::documents::fields::range::{NumberProblem, Range};
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::spelling;
-use crate::text::{excerpt, shell_quote};
+use crate::text::{excerpt, is_blank, shell_quote};
 
 /// How a value was given. It decides what happens to a value that is empty or close to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,11 +199,11 @@ impl Asked<'_> {
         }
     }
 
-    /// Returns the one text of a value.
+    /// Returns the one text of a value. A `\r` at its end is what remains of a line of Windows.
     fn text(&self, value: &AnswerValue) -> Result<String> {
         match value {
-            AnswerValue::Text(text) => Ok(text.clone()),
-            AnswerValue::List(items) if items.len() == 1 => Ok(items[0].clone()),
+            AnswerValue::Text(text) => Ok(without_returns(text).to_owned()),
+            AnswerValue::List(items) if items.len() == 1 => Ok(without_returns(&items[0]).to_owned()),
             _ => Err(self.error("is a list, but one value was asked for", "answer with one value")),
         }
     }
@@ -244,7 +244,7 @@ impl Asked<'_> {
     /// Returns the key of one option, or the person's own words.
     fn element(&self, words: &str) -> Result<String> {
         let options = &self.part.options;
-        if words.trim().is_empty() {
+        if is_blank(words) {
             return Err(self.error("is empty", format!("choose one of: {}", options.keys())));
         }
         let own_words = self.part.free_text != Some(false);
@@ -254,7 +254,7 @@ impl Asked<'_> {
             Meaning::OwnWords if !own_words => {
                 Err(self.error(format!("`{}` is none of the options", excerpt(words, 60)), format!("choose one of: {}", options.keys())))
             }
-            Meaning::NearMiss(_) | Meaning::OwnWords => Ok(words.to_owned()),
+            Meaning::NearMiss(_) | Meaning::OwnWords => Ok(without_returns(words).to_owned()),
         }
     }
 
@@ -272,6 +272,10 @@ impl Asked<'_> {
     fn error(&self, problem: impl Into<String>, fix: impl Into<String>) -> Error {
         Error::invalid(self.field, problem, fix)
     }
+}
+
+fn without_returns(text: &str) -> &str {
+    text.trim_end_matches('\r')
 }
 
 fn yes_or_no(given: &str) -> String {

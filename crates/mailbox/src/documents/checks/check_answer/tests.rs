@@ -99,6 +99,11 @@ fn an_empty_answer_is_none_but_an_askers_default_may_be_empty() {
         (r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a"]}"#, "[]"),
         (r#"{"workflow_id":"w","question":"?","type":"number"}"#, r#""""#),
         (r#"{"workflow_id":"w","questions":[{"id":"why","question":"Why?"}]}"#, r#"{"why":""}"#),
+        (r#"{"workflow_id":"w","question":"?"}"#, r#""\u200b""#),
+        (r#"{"workflow_id":"w","question":"?"}"#, r#"" \ufeff\n""#),
+        (r#"{"workflow_id":"w","question":"?"}"#, r#""\u2800\u3164\u0000""#),
+        (r#"{"workflow_id":"w","question":"?","options":["a"]}"#, r#""\u2060""#),
+        (r#"{"workflow_id":"w","questions":[{"id":"why","question":"Why?"}]}"#, r#"{"why":"\u200b"}"#),
     ] {
         let error = given(&asked(question), empty).unwrap_err();
         assert!(error.to_string().ends_with("is empty") && error.hint().contains("ask-answer decline w"), "{question}: {error}");
@@ -106,6 +111,21 @@ fn an_empty_answer_is_none_but_an_askers_default_may_be_empty() {
     let text = asked(r#"{"workflow_id":"w","question":"?"}"#);
     assert!(given_as(&text, r#""""#, Given::InOwnWords).is_err());
     assert_eq!(given_as(&text, r#""""#, Given::ByAsker).unwrap(), r#""""#);
+}
+
+#[test]
+fn a_carriage_return_behind_an_answer_is_none() {
+    let text = asked(r#"{"workflow_id":"w","question":"?"}"#);
+    let choice = asked(r#"{"workflow_id":"w","question":"?","options":["a"]}"#);
+    let multi = asked(r#"{"workflow_id":"w","question":"?","type":"multi_choice","options":["a"]}"#);
+    for (question, words, fits) in [
+        (&text, r#""Berlin\r""#, r#""Berlin""#),
+        (&text, r#""a\r\nb\r\r""#, r#""a\r\nb""#),
+        (&choice, r#""wait a day\r""#, r#""wait a day""#),
+        (&multi, r#"["a\r","later, please\r"]"#, r#"["a","later, please"]"#),
+    ] {
+        assert_eq!(given_as(question, words, Given::InOwnWords).unwrap(), fits);
+    }
 }
 
 #[test]
