@@ -2,6 +2,7 @@
 
 use crate::support::until;
 use crate::watch::chains::scripted::{ASKS, Tree, passes_on};
+use serde_json::Value;
 
 #[test]
 fn nobody_waits_for_its_ancestor_itself_or_a_stranger() {
@@ -28,8 +29,36 @@ fn a_cancelled_tree_has_no_open_questions() {
     assert_eq!(said, "root: cancelled, with everything below it; 1 question withdrawn\n");
     assert_eq!(tree.result("top"), "woken");
     assert!(tree.world.told("top", 2).contains("root has no reply, it is withdrawn"));
+    tells_the_same(&tree, "root");
+    tells_the_same(&tree, "leaf");
     assert_eq!((tree.launches("root"), tree.launches("leaf")), (1, 1));
     tree.nobody_waits();
+}
+
+/// Status, tree and resume tell the same of a workflow whose tree was cancelled.
+#[track_caller]
+fn tells_the_same(tree: &Tree, id: &str) {
+    let why = "its whole tree was cancelled";
+    let state = |told: &Value| assert_eq!((&told["state"], &told["why"]), (&"withdrawn".into(), &why.into()), "{told}");
+    state(&tree.status(id));
+    let drawn = tree.world.ok("askbox", &["tree", "--json", id]);
+    state(&serde_json::from_str(drawn.lines().next().unwrap()).unwrap());
+    assert_eq!(tree.resume(id), (1, format!("withdrawn ({id}): {why}")));
+    assert_eq!(tree.world.run("relaunch", &["wait", id]).stdout, format!("withdrawn ({id}): {why}\n"));
+}
+
+#[test]
+fn a_tree_that_is_cancelled_while_it_works_is_told_the_same() {
+    let tree = Tree::new();
+    tree.does("root", &passes_on("leaf"));
+    tree.does("leaf", "while [ ! -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; echo done");
+    let _watcher = tree.world.watch();
+    tree.world.ok("relaunch", &["spawn", "--background", "-w", "root", "--prompt", "go"]);
+    tree.world.told("leaf", 1);
+    tree.world.ok("ask-answer", &["cancel", "--tree", "root"]);
+    std::fs::write(tree.world.agent("go"), "").unwrap();
+    until("both have ended", || ["root", "leaf"].iter().all(|id| tree.resume(id).0 == 1));
+    tells_the_same(&tree, "root");
 }
 
 #[test]

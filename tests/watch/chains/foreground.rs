@@ -99,6 +99,21 @@ fn a_killed_foreground_command_leaves_its_tree_to_the_next() {
 }
 
 #[test]
+fn a_parent_that_is_run_by_hand_lets_its_tree_go_on() {
+    let tree = Tree::new();
+    tree.does("root", &leaves("middle"));
+    tree.does("middle", &leaves("leaf"));
+    tree.does("leaf", ASKS);
+    let asking = tree.world.run("relaunch", &["run", "-w", "root", "--prompt", "go"]);
+    assert!(asking.status.success(), "{}", asking.stderr);
+    tree.answer("leaf");
+    let said = tree.world.run("relaunch", &["root"]);
+    assert!(said.status.success() && said.stdout.contains("passed on: passed on: it is 2"), "{}{}", said.stdout, said.stderr);
+    assert_eq!(launches(&tree), [2, 2, 2]);
+    tree.nobody_waits();
+}
+
+#[test]
 fn two_foreground_commands_for_one_tree_launch_nothing_twice() {
     let tree = chain(SOON);
     let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();

@@ -46,17 +46,15 @@ fn an_awaiting_root_says_what_it_waits_for_and_what_to_type() {
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", ASKS);
     assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
-    let said = |hint: &str| {
-        let refused = tree.world.run("relaunch", &["root"]);
-        assert_eq!(refused.code(), 6, "{refused:?}");
-        assert_eq!(refused.stderr, format!("error: root waits for leaf\nhint: {hint}\n"));
-        assert_eq!(tree.status("root")["todo"], hint);
-    };
-    said("leaf asks a question: ask-answer leaf ANSWER");
+    let todo = |hint: &str| assert_eq!(tree.status("root")["todo"], hint);
+    todo("leaf asks a question: ask-answer leaf ANSWER");
+    let refused = tree.world.run("relaunch", &["root"]);
+    assert_eq!(refused.code(), 6, "{refused:?}");
+    assert_eq!(refused.stderr, "error: root waits for leaf\nhint: leaf asks a question: ask-answer leaf ANSWER\n");
     tree.answer("leaf");
-    said("leaf is answered (no watcher runs): relaunch watch, or to run it now: relaunch leaf");
+    todo("leaf is answered (no watcher runs): relaunch watch, or to run it now: relaunch leaf");
     tree.world.ok("relaunch", &["leaf"]);
-    said("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume root");
+    todo("all that it waits for has ended, and a watcher resumes it; to resume it now: relaunch resume root");
     assert_eq!(tree.resume("root"), (0, "passed on: it is 2".into()));
 }
 

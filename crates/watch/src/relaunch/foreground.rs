@@ -25,9 +25,9 @@ use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, thread, time};
-use askbox_run::attempt::record::{Run, RunState};
-use askbox_run::chain::outcome::{self, TreeState};
+use askbox_mailbox::{Mailbox, round, thread, time};
+use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_run::chain::outcome::{self, OwnState, TreeState};
 use askbox_run::chain::progress::{self, Progress};
 use askbox_run::process::agent_exit;
 use askbox_run::process::poll_thread::{self, PollSource, UnixSignals};
@@ -178,16 +178,25 @@ enum Happened {
 }
 
 /// Catches SIGTERM, SIGINT and SIGHUP from now on.
-fn catch_signals() -> Result<Signals> {
+pub fn catch_signals() -> Result<Signals> {
     Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Error::failed(format!("cannot listen for Unix signals: {e}"), "is the process limit reached?"))
+}
+
+/// The last run of a workflow that waits for its children, if something below it can go on without a person.
+pub fn last_turn_of_waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Run>> {
+    let waits = matches!(outcome::own_state(mailbox, workflow)?, OwnState::Waiting(_));
+    if !waits || outcome::tree_state(mailbox, workflow)? != TreeState::Working {
+        return Ok(None);
+    }
+    round::latest(mailbox, workflow).map_or(Ok(None), |last| record::latest(mailbox, &last.id))
 }
 
 /// Lets the workflow's tree go on after this attempt, and prints the workflow's events. Returns the exit status.
 ///
 /// # Errors
 /// An error for every end without a result, with a hint on how to go on.
-fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut signals: Signals, json: bool) -> Result<u8> {
+pub fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut signals: Signals, json: bool) -> Result<u8> {
     log::warnings_to_stderr(config.log.format);
     let workflow = &run.workflow_id;
     let (sender, happened) = mpsc::channel();

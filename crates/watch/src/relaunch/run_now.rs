@@ -16,6 +16,7 @@ use askbox_mailbox::who::presence;
 use askbox_mailbox::{Folder, Mailbox, pause};
 use askbox_run::attempt::record::Run;
 use askbox_run::chain::outcome::{self, OwnState};
+use askbox_run::claim::Refusal;
 use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::process::{programs, run_processes};
@@ -30,6 +31,12 @@ pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json
     match on_demand::run_now(mailbox, &config, workflow)? {
         RunNow::Supervise(attempt) => in_foreground(mailbox, config, workflow, attempt, json),
         RunNow::Delivered => Ok(0),
+        RunNow::Refused(Refusal::NothingAnswered) if let Some(run) = foreground::last_turn_of_waiting(mailbox, workflow)? => {
+            let session = StartingSession::of_start(mailbox, workflow);
+            let status = foreground::follow_to_the_end(mailbox, &config, &run, foreground::catch_signals()?, json);
+            session.was_told_so_far();
+            status
+        }
         RunNow::Refused(refused) => Err(refusals::error_of(mailbox, context, workflow, refused)),
     }
 }
