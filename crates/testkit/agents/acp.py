@@ -4,7 +4,7 @@
 `$AGENT_DIR/turns` has one line for each prompt, over all processes: a JSON list of steps. A prompt behind the last line is answered with
 `done`. `$AGENT_DIR/received` gets every line that the client sends, `$AGENT_DIR/told` the text of each prompt, `$AGENT_DIR/starts` a line
 for each process. Sessions lie in `$AGENT_DIR/sessions`; while there is a file `in_use`, none of them is continued. `$ACP_CAN` names the
-abilities: resume, load, close, folders, modes. While `$AGENT_DIR/hold` names a method, the agent writes `at.hold` and waits before it handles
+abilities: resume, load, close, folders, modes; `$ACP_SESSION` the id of every session. While `$AGENT_DIR/hold` names a method, the agent writes `at.hold` and waits before it handles
 that method, or behind its reply to it if the file says `after METHOD`.
 
     {"say": T}  {"think": T}            a piece of a text
@@ -24,7 +24,7 @@ that method, or behind its reply to it if the file says `after METHOD`.
     {"end_twice": true}  {"deaf": true} two replies; never a reply, not even after a cancel
     {"late": T}                         a piece of a text behind the reply
 """
-import json, os, queue, signal, subprocess, sys, threading, time, uuid
+import json, os, queue, signal, subprocess, sys, threading, time, urllib.parse, uuid
 
 FOLDER = os.environ["AGENT_DIR"]
 CAN = os.environ.get("ACP_CAN", "resume,load,close,modes").split(",")
@@ -41,6 +41,10 @@ BEFORE, BEHIND = json.loads(os.environ.get("ACP_DIRT", '["", ""]'))  # other byt
 
 def path(name):
     return os.path.join(FOLDER, name)
+
+
+def kept(session):
+    return "sessions/_" + urllib.parse.quote(session, safe="")
 
 
 def append(name, text):
@@ -87,7 +91,7 @@ def ask(method, params):
 
 
 def remember(session, entry):
-    append(f"sessions/{session}", json.dumps(entry))
+    append(kept(session), json.dumps(entry))
 
 
 def kill_if_cancelled():
@@ -245,17 +249,17 @@ def handle(method, params, id):
     if method == "session/new":
         if os.path.exists(path("logged_out")):
             raise LookupError(-32000, "Authentication required")
-        session = f"ses_{uuid.uuid4().hex}"
-        append(f"sessions/{session}", "{}")
+        session = os.environ.get("ACP_SESSION", f"ses_{uuid.uuid4().hex}")
+        append(kept(session), "{}")
         return {"sessionId": session, **modes()}
     if method in ("session/resume", "session/load"):
-        if not os.path.exists(path(f"sessions/{session}")):
+        if not os.path.exists(path(kept(session))):
             raise LookupError(-32002, "Unknown session")
         if os.path.exists(path("in_use")):
             append("refused_sessions", session)
             raise LookupError(-32600, "Invalid request")
         if method == "session/load":
-            for line in open(path(f"sessions/{session}")):
+            for line in open(path(kept(session))):
                 entry = json.loads(line)
                 for kind, key in [("user_message_chunk", "user"), ("agent_message_chunk", "agent")]:
                     if key in entry:

@@ -23,6 +23,27 @@ fn a_session_in_use_elsewhere_is_waited_for() {
 }
 
 #[test]
+fn the_session_ids_of_an_agent_may_be_strange() {
+    let ask = |id: &str| json!([{"run": format!("ask-post -w {id} 'And now?' -o yes=y -o no=n")}, {"say": "asked"}]);
+    for session in ["../outside", "-rf $(id) \\\"ü\\\"", "same"] {
+        let world = world(&format!("env = {{ ACP_SESSION = \"{session}\" }}"), "attempts = 2");
+        turns(&world, &[ask("acp-1"), ask("acp-2"), json!([{"pause": "here"}, {"say": "one"}]), json!([{"say": "two"}])]);
+        let _watcher = world.watch();
+        for id in ["acp-1", "acp-2"] {
+            world.ask_and_answer(id);
+            world.closed(id, "delivered", 1);
+        }
+        world.ok("ask-answer", &["acp-1", "yes"]);
+        at(&world, "here");
+        world.ok("ask-answer", &["acp-2", "yes"]);
+        world.closed("acp-2", "delivered", 2);
+        fs::write(world.agent("go.here"), "").unwrap();
+        world.closed("acp-1", "delivered", 2);
+        assert_eq!(called(&world).iter().filter(|name| *name == "session/new").count(), 2, "{session:?}");
+    }
+}
+
+#[test]
 fn a_silent_end_turn_is_continued_once_and_then_parked() {
     let world = world("", "");
     turns(&world, &[json!([{"run": "true"}]), json!([])]);

@@ -12,6 +12,7 @@ mod killed;
 mod lost_calls;
 mod own_tools;
 mod permissions;
+mod silent_starts;
 mod stops;
 mod watcher_killed;
 

@@ -141,6 +141,26 @@ fn the_rest_of_a_killed_spawn_goes_when_a_watcher_starts() {
     until("nobody waits", || (!folder.exists()).then_some(()));
 }
 
+#[test]
+fn two_questions_of_one_turn_are_both_kept() {
+    let tree = Tree::new();
+    tree.does(
+        "w",
+        "if [ $n = 1 ]; then ask-post 'First?'; until [ -e \"$AGENT_DIR/go\" ]; do sleep 0.05; done; ask-post 'Second?'; else echo heard; fi",
+    );
+    let _watcher = tree.world.watch();
+    tree.world.ok("relaunch", &["spawn", "--background", "-w", "w", "--prompt", "go"]);
+    let asks = |question: &str| until("the question", || tree.world.ok("ask-answer", &["show", "w"]).contains(question));
+    asks("First?");
+    tree.world.ok("ask-answer", &["w", "one"]);
+    std::fs::write(tree.world.agent("go"), "").unwrap();
+    tree.world.told("w", 2);
+    asks("Second?");
+    tree.world.ok("ask-answer", &["w", "two"]);
+    assert!(tree.world.told("w", 2).contains("one") && tree.world.told("w", 3).contains("two"));
+    tree.world.closed("w", "delivered", 3);
+}
+
 mod promises {
     use super::*;
 

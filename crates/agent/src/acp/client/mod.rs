@@ -114,6 +114,12 @@ impl Client {
         self.turn.is_some()
     }
 
+    /// The method of the oldest request that the agent has not answered.
+    #[must_use]
+    pub fn unanswered(&self) -> Option<&'static str> {
+        self.asked.first().map(|(_, asked)| asked.method())
+    }
+
     fn request(&mut self, asked: Asked, params: Value) -> String {
         self.last_id += 1;
         self.asked.push((self.last_id, asked));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
 use crate::supervise::attend::acp_state::AcpTalk;
-use crate::supervise::attend::conclusion::{Attended, Outcome};
+use crate::supervise::attend::conclusion::{Attended, Outcome, last_words};
 use crate::supervise::attend::hold_requests::Requests;
 use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};
 use crate::supervise::attend::live_run::LiveRun;
@@ -20,6 +20,7 @@ use askbox_agent::events::EventKind;
 use askbox_agent::program::Exit;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::Mailbox;
+use askbox_mailbox::untrusted::Untrusted;
 
 /// A run and everything that its supervisor needs to attend to it.
 pub(super) struct Attendance<'a, 'b> {
@@ -34,8 +35,10 @@ pub(super) struct Attendance<'a, 'b> {
     pub(super) tools: OpenCalls,
     pub(super) requests: Requests,
     pub(super) outcome: Outcome,
-    /// True if the agent printed a line that could not be read.
-    pub(super) has_unread_line: bool,
+    /// The beginning of the last line that could not be read, if there was one.
+    pub(super) unread_line: Option<Untrusted>,
+    /// True if a limit on time has passed before the session had begun.
+    ran_out_before_session: bool,
 }
 
 impl<'a, 'b> Attendance<'a, 'b> {
@@ -66,7 +69,8 @@ impl<'a, 'b> Attendance<'a, 'b> {
             tools: OpenCalls::default(),
             requests: Requests::default(),
             outcome: Outcome::default(),
-            has_unread_line: false,
+            unread_line: None,
+            ran_out_before_session: false,
         }
     }
 }
@@ -89,9 +93,15 @@ pub(crate) fn attend(
 ) -> Attended {
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit = attendance.until_the_end(messages);
-    let Attendance { live, stopping, session, outcome, requests, .. } = attendance;
+    let Attendance { live, stopping, session, outcome, requests, unread_line, ran_out_before_session, .. } = attendance;
     let has_left = exit.status == Some(0) && !live.was_signalled && live.agent.of_acp(|client| !client.has_turn()) == Some(true);
-    let mut attended = outcome.conclude(&live.agent, stopping.into_ending(), session.has_begun(), &exit.words);
+    let stop_ending = stopping.into_ending().map(|ending| match ending {
+        Ending::Interrupted { why, class } if ran_out_before_session => {
+            Ending::Interrupted { why: why + &last_words(&live.agent, unread_line.as_ref()), class }
+        }
+        other => other,
+    });
+    let mut attended = outcome.conclude(&live.agent, stop_ending, session.has_begun(), &exit.words, unread_line.as_ref());
     attended.is_session_written = has_left;
     if let Ending::Asking { question, .. } = attended.ending
         && requests.ends_for() == Some(question)
@@ -190,7 +200,8 @@ impl Attendance<'_, '_> {
             // The agent program ends the turn at once. If it does not, it is forced to.
             self.deadlines.put_off(now + EXIT_GRACE);
         } else {
-            self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit);
+            self.ran_out_before_session = !self.session.has_begun();
+            self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit, self.ran_out_before_session);
         }
     }
 

@@ -99,7 +99,14 @@ impl Outcome {
 
     /// Returns how the attempt ended. `stop_ending` is the meaning of the stop for the round, if the run was to stop. `began` is true
     /// if the chosen session has begun.
-    pub(super) fn conclude(self, agent: &RunningAgent, stop_ending: Option<Ending>, began: bool, exit_status: &str) -> Attended {
+    pub(super) fn conclude(
+        self,
+        agent: &RunningAgent,
+        stop_ending: Option<Ending>,
+        began: bool,
+        exit_status: &str,
+        unread_line: Option<&Untrusted>,
+    ) -> Attended {
         let was_stopped = stop_ending.is_some();
         let ending = match (self.turn_ending, stop_ending) {
             (Some(delivered), _) if delivered.is_delivered() && began => delivered,
@@ -109,12 +116,10 @@ impl Outcome {
             (_, Some(stopped)) => stopped,
             (Some(other), None) => other,
             (None, None) => {
-                // The last line of the agent's standard error is usually the reason.
-                let complaint = agent.last_complaint(COMPLAINT_PATIENCE);
-                let is_replaced = launch::is_replaced(&complaint);
-                let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
-                let why = format!("the agent ended without a result ({exit_status}){complaint}");
-                match is_replaced {
+                // The last words of the agent are usually the reason.
+                let words = last_words(agent, unread_line);
+                let why = format!("the agent ended without a result ({exit_status}){words}");
+                match launch::is_replaced(&words) {
                     true => Ending::Undone { then: Then::Later, why, exit: None, signal: None },
                     false => Ending::Failed { why },
                 }
@@ -130,6 +135,14 @@ impl Outcome {
         let last_event = why.map(|why| agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
         Attended { ending, last_event, is_session_written: false }
     }
+}
+
+/// Returns `: LINE` with the last line of the agent's standard error, which is usually the reason of its end. If that is empty, the line is
+/// the last one of its output that could not be read.
+pub(super) fn last_words(agent: &RunningAgent, unread_line: Option<&Untrusted>) -> String {
+    let complaint = Some(agent.last_complaint(COMPLAINT_PATIENCE)).filter(|line| !line.is_empty());
+    let line = complaint.or_else(|| Some(unread_line?.excerpt(300)).filter(|line| !line.is_empty()));
+    line.map_or_else(String::new, |line| format!(": {line}"))
 }
 
 /// If the agent was asked for a report, its last text is that report, and the event's text is what it wrote before.

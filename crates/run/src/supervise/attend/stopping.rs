@@ -78,8 +78,8 @@ impl Stopping {
         }
     }
 
-    /// Stops the run because a limit on time has passed.
-    pub(super) fn stop_at_time_limit(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, limit: TimeLimit) {
+    /// Stops the run because a limit on time has passed, `before_session` if the agent's session had not begun.
+    pub(super) fn stop_at_time_limit(&mut self, live: &mut LiveRun<'_, '_>, doing: Doing, limit: TimeLimit, before_session: bool) {
         let limits = &live.config.limits;
         let (why, class) = match limit {
             TimeLimit::Run => (format!("it ran longer than limits.run_time = {}", time::human(limits.run_time.0)), None),
@@ -88,6 +88,11 @@ impl Stopping {
                 (format!("its whole tree was at work for limits.tree_time = {limit}"), Some(Class::Tree))
             }
             TimeLimit::Silence => (format!("it was silent for limits.silence = {}", time::human(limits.silence.0)), None),
+        };
+        let why = match live.agent.of_acp(|client| client.unanswered()).flatten() {
+            Some(method) if before_session => format!("the agent did not answer `{method}`; {why}"),
+            None if before_session => format!("the agent's session did not begin; {why}"),
+            _ => why,
         };
         self.stop_at_limit(live, doing, Ending::Interrupted { why, class });
     }

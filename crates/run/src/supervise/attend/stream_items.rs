@@ -64,8 +64,8 @@ impl Attendance<'_, '_> {
                 }
             }
             EventKind::Result { .. } => self.tools.end_all(),
-            EventKind::Raw { what, .. } if ["not_json", "torn", "over_limit"].iter().any(|unread| what == unread) => {
-                self.has_unread_line = true;
+            EventKind::Raw { what, head, .. } if ["not_json", "torn", "over_limit"].iter().any(|unread| what == unread) => {
+                self.unread_line = Some(head.clone());
             }
             EventKind::Throttled { delay_ms, .. } => self.outcome.note_throttled(Duration::from_millis(*delay_ms)),
             _ => {}

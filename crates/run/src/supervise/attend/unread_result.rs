@@ -14,7 +14,7 @@ impl Attendance<'_, '_> {
     /// Lets an agent exit that has ended its turn, and whose result must be on a line that could not be read. It waits for another message,
     /// which will not come.
     pub(super) fn end_wait_for_unread_result(&mut self) {
-        if self.has_unread_line && self.last_words().is_some() {
+        if self.unread_line.is_some() && self.last_words().is_some() {
             self.live.log.note("the agent's transcript shows that its turn has ended, but its result could not be read: it may exit");
             self.stopping.let_it_exit(&mut self.live);
         }
