@@ -98,7 +98,15 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 /// Posts and waits like `ask-post --wait`: this process holds the workflow's waiter from before the post until the wait ends.
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let policy = desk.config_now()?.answers.policy();
-    let holder = Holder::begin(mailbox, &document.typed.workflow_id)?;
+    let end = Instant::now() + desk.config.wait.0;
+    let holder = loop {
+        match Holder::begin(mailbox, &document.typed.workflow_id) {
+            Err(Error::Conflict { .. }) if Instant::now() < end && !is_given_up() && asks_something_else(mailbox, &document.typed) => {
+                std::thread::sleep(SLICE);
+            }
+            other => break other.map_err(in_words_of_a_tool)?,
+        }
+    };
     let begun = holder.post_unless_answered(mailbox, &policy, None, (document, &[]), IfPending::Conflict).map_err(in_words_of_a_tool)?;
     let mut held = match begun {
         Begun::Held(held) => *held,
@@ -106,7 +114,6 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
         Begun::Answered(_holder, claim) => return Reply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
     };
     desk.remember(held.receipt())?;
-    let end = Instant::now() + desk.config.wait.0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match held.look(mailbox, &policy, left.min(SLICE), &is_given_up)? {
@@ -123,6 +130,11 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
             _ => return Ok(Reply::Text(posted(desk, mailbox, held.round())?)),
         }
     }
+}
+
+/// True if the workflow waits for the answer to another question, as if an agent calls `ask_user` twice at once.
+fn asks_something_else(mailbox: &Mailbox, question: &Question) -> bool {
+    round::latest(mailbox, &question.workflow_id).is_none_or(|round| !post::has_same_words(&round.document.typed, question))
 }
 
 /// Tells the asker what to do now that nobody has answered.

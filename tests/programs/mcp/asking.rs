@@ -63,6 +63,23 @@ fn the_same_words_of_two_processes_take_an_answer_once() {
 }
 
 #[test]
+fn two_questions_of_one_turn_wait_for_each_other() {
+    let world = waiting("1m");
+    let mut client = Client::of(&world, Era::Of2025);
+    let first = client.begin("ask_user", which());
+    until("the first question", || is_waited_for(&world));
+    let second = client.begin("ask_user", json!({"question": "Which port?", "workflow_id": "db"}));
+    let answered = |client: &mut Client, id, answer: &str| {
+        world.sh(&format!("ask-answer db {answer}"));
+        client.reply_to(id)["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    assert!(answered(&mut client, first, "lite").contains("User chose: lite"));
+    until("the second question", || world.ok("ask-answer", &["show", "db"]).contains("Which port?") && is_waited_for(&world));
+    assert!(answered(&mut client, second, "8080").contains("8080"));
+    world.closed("db", "delivered", 2);
+}
+
+#[test]
 fn an_answer_that_runs_already_is_not_taken_by_its_words() {
     let world = waiting("0s");
     Client::of(&world, Era::Of2026).call("ask_user", which());

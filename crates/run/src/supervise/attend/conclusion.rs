@@ -119,7 +119,7 @@ impl Outcome {
                 // The last words of the agent are usually the reason.
                 let words = last_words(agent, unread_line);
                 let why = format!("the agent ended without a result ({exit_status}){words}");
-                match launch::is_replaced(&words) {
+                match launch::is_replaced(words.trim_start_matches(": ")) {
                     true => Ending::Undone { then: Then::Later, why, exit: None, signal: None },
                     false => Ending::Failed { why },
                 }
