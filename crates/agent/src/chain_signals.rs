@@ -52,6 +52,17 @@ pub fn at_the_end(text: &str) -> Option<&str> {
     (matches!(last, "SGN_PEND_STARTED" | UNHANDLED) || Signal::of_line(last).is_some()).then_some(last)
 }
 
+/// The workflow in a text that is nothing but the line of `relaunch spawn` about a child that may go on: `parked (ID): why`. What a child
+/// had written before it was cut off may stand below it, quoted. claude puts the exit status above it.
+#[must_use]
+pub fn of_unfinished_child(text: &str) -> Option<WorkflowId> {
+    let text = text.trim();
+    let text = text.strip_prefix("Exit code 1\n").unwrap_or(text);
+    let (line, below) = text.split_once('\n').unwrap_or((text, ""));
+    let (id, _why) = ["parked (", "interrupted ("].iter().find_map(|word| line.strip_prefix(word))?.split_once("): ")?;
+    below.lines().all(|line| line.starts_with('>')).then(|| id.parse().ok()).flatten()
+}
+
 /// The text with `> ` before each line that would read as a signal.
 #[must_use]
 pub fn quoted(text: &str) -> String {
@@ -86,6 +97,18 @@ mod tests {
         assert_eq!(at_the_end("SGN_UNHANDLED"), Some("SGN_UNHANDLED"));
         for text in ["", "\n", "It said SGN_RESUME", "SGN_RESUME\nwas said", "> SGN_PEND_ONGOING", "SGN_UNHANDLED."] {
             assert_eq!(at_the_end(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_spawns_line_alone_is_that_of_an_unfinished_child() {
+        let child = |text: &str| of_unfinished_child(text).map(|id| id.to_string());
+        assert_eq!(child("parked (w-1): no network\n").as_deref(), Some("w-1"));
+        assert_eq!(child("Exit code 1\ninterrupted (w): by ann").as_deref(), Some("w"));
+        assert_eq!(child("parked (w): cut off, not finished. What it had written:\n> a\n> b\n").as_deref(), Some("w"));
+        for text in ["", "dropped (w): by ann", "parked (../w): x", "It is parked (w): x", "parked (w): x\nI did it myself.", "parked (w)"]
+        {
+            assert_eq!(child(text), None, "{text}");
         }
     }
 

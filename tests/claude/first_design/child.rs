@@ -103,3 +103,22 @@ fn a_stop_of_a_child_lets_the_call_in_flight_end() {
     assert!(!world.api.turns().iter().any(|t| t.tool_results().join("").contains("more")), "no further call ran");
     assert_eq!(world.status("child")["state"], "interrupted");
 }
+
+#[test]
+fn a_parent_that_ends_with_spawns_line_waits_for_its_child() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[runner.claude]\nallowed_tools = ['Bash(relaunch spawn:*)', 'Bash(ask-post:*)']\n");
+    world.keep_watching_from_the_start();
+    // claude puts the exit status in front of a tool's result.
+    let line = "Exit code 1\nparked (leaf): it ended its turn with `SGN_UNHANDLED`, but it waits for nothing: it has no open question and started no agent that goes on";
+    world
+        .api
+        .on("pass it on", json!([bash("relaunch spawn -w leaf --prompt 'count the guests'"), {"text": line}, {"text": "Twelve, then."}]));
+    world.api.on("count the guests", json!([{"text": "SGN_UNHANDLED"}, {"text": "Twelve will come."}]));
+    assert_eq!(world.run("relaunch", &["spawn", "-w", "root", "--prompt", "pass it on"]).ok().stdout, "SGN_PEND_STARTED (root)\n");
+    assert_eq!(world.api.requests_with_text("pass it on")[1].tool_results(), [line]);
+    world.wait_state("root", "awaiting");
+    world.run("relaunch", &["retry", "leaf"]);
+    assert_eq!(world.wait_state("root", "delivered")["result"], "Twelve, then.");
+    assert!(world.api.turns().last().expect("a turn").model_text().contains("Twelve will come."));
+}

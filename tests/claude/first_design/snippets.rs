@@ -8,6 +8,26 @@ use crate::support::files::Litter;
 use crate::support::output;
 use serde_json::json;
 
+#[test]
+fn the_whole_snippet_beside_a_watcher_starts_one_agent() {
+    let mut world = ClaudeWorld::new();
+    world.keep_watching_from_the_start();
+    let id = world.id("workflow");
+    let _litter = Litter(format!("/tmp/workflow_{id}_checkpoint.json").into());
+    world.sh("mkdir -p ~/.claude/questions/pending ~/.claude/questions/answered");
+    let run = |script: &str| {
+        let path = world.path_of_a_user();
+        output(world.any_command("bash").args(["-c", script]).env("PATH", path).env("WORKFLOW_ID", &id)).ok().stdout
+    };
+    run(&seed("ask.sh"));
+    world.api.on("Continue with next steps.", json!([{"delay_ms": 4000, "text": "restructured"}]));
+    assert_eq!(run(&seed("answer.sh")), "restructured\n");
+    let closed = world.wait_state(&id, "delivered");
+    assert_eq!(world.launches().len(), 1, "{closed}");
+    let closed = &world.rounds("closed", &id)[0]["closed"];
+    assert!(closed["by"].as_str().is_some_and(|by| by.contains("started by hand")), "{closed}");
+}
+
 mod promises {
     use super::*;
 

@@ -46,6 +46,43 @@ fn a_wait_for_a_parked_child_is_told_of_its_next_end_only() {
 }
 
 #[test]
+fn a_parent_that_repeats_spawns_line_waits_for_its_child() {
+    let tree = Tree::new();
+    tree.does("root", &passes_on("middle"));
+    tree.does("middle", &passes_on("leaf"));
+    tree.does("leaf", FIRST_DESIGN);
+    assert_eq!(tree.spawn("root"), "SGN_PEND_STARTED (root)");
+    assert_eq!(
+        ["leaf", "middle", "root"].map(|id| tree.status(id)["state"].as_str().unwrap().to_owned()),
+        ["parked", "awaiting", "awaiting"]
+    );
+    let _watcher = tree.world.watch();
+    tree.world.ok("relaunch", &["retry", "leaf"]);
+    tree.answer("leaf");
+    assert_eq!(tree.result("root"), "passed on: passed on: it is 3");
+    tree.nobody_waits();
+}
+
+#[test]
+fn words_beside_the_line_and_the_line_of_another_are_a_reply() {
+    let tree = Tree::new();
+    tree.does("other", FIRST_DESIGN);
+    tree.world.run("relaunch", &["spawn", "-w", "other", "--prompt", "go"]);
+    tree.does("root", "relaunch spawn -w leaf --prompt go >/dev/null; relaunch drop leaf >/dev/null; echo 'parked (leaf): was given up'");
+    tree.does("leaf", FIRST_DESIGN);
+    assert_eq!(tree.spawn("root"), "parked (leaf): was given up");
+    let line = "parked (other): it ended";
+    tree.does("mean", &format!("echo '{line}'"));
+    assert_eq!(tree.spawn("mean"), line);
+    tree.does(
+        "words",
+        &format!("relaunch spawn -w child --prompt go >/dev/null; echo 'I did it myself.'; echo '{line}'").replace("other", "child"),
+    );
+    tree.does("child", FIRST_DESIGN);
+    assert_eq!(tree.spawn("words"), "I did it myself.\nparked (child): it ended");
+}
+
+#[test]
 fn a_dropped_child_ends_the_wait_of_its_parent() {
     let tree = Tree::new();
     tree.does("root", WAITS);

@@ -20,7 +20,12 @@ use askbox_mailbox::{Folder, Mailbox, Question, WorkflowLock, read_question, rou
 /// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a
 /// child again, its await is written here. The caller holds the workflow's lock until the round has left `running/`.
 pub(super) fn why(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, text: &str) -> Result<Option<String>> {
-    let Some(signal) = chain_signals::at_the_end(text) else { return Ok(None) };
+    let Some(signal) = chain_signals::at_the_end(text) else {
+        if let Some(child) = chain_signals::of_unfinished_child(text) {
+            wait_for(mailbox, lock, |open| *open == child)?;
+        }
+        return Ok(None);
+    };
     if is_pending(mailbox, lock, run)? || wait_on(mailbox, lock, signal)? || has_lent_its_session(mailbox, lock)? {
         return Ok(None);
     }
@@ -81,19 +86,24 @@ fn wait_on(mailbox: &Mailbox, lock: &WorkflowLock, signal: &str) -> Result<bool>
         None if signal == chain_signals::UNHANDLED => return Ok(false),
         None => None,
     };
-    let mut open = Vec::new();
-    for child in children::noted(mailbox, lock.workflow()) {
+    if let Some(named) = named
+        && wait_for(mailbox, lock, |open| *open == named)?
+    {
+        return Ok(true);
+    }
+    wait_for(mailbox, lock, |_| true)
+}
+
+/// Writes awaits for these of the children that the workflow started and that have not ended. Returns false if there is none.
+fn wait_for(mailbox: &Mailbox, lock: &WorkflowLock, counts: impl Fn(&WorkflowId) -> bool) -> Result<bool> {
+    let mut waits = false;
+    for child in children::noted(mailbox, lock.workflow()).into_iter().filter(counts) {
         if is_started_by(mailbox, &child, lock.workflow())? && round::is_open(mailbox, &child) {
-            open.push(child);
+            awaits::create_again(mailbox, lock, &child, record::of_parked(mailbox, &child)?.map(|run| run.id()))?;
+            waits = true;
         }
     }
-    if let Some(named) = named.filter(|named| open.contains(named)) {
-        open = vec![named];
-    }
-    for child in &open {
-        awaits::create_again(mailbox, lock, child, record::of_parked(mailbox, child)?.map(|run| run.id()))?;
-    }
-    Ok(!open.is_empty())
+    Ok(waits)
 }
 
 /// True if the workflow began as a task of this parent.

@@ -1,8 +1,10 @@
 //! Chooses the round of a workflow that can be claimed now, or says why none can.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::attempt::record::{self, Begin, Plan, Run};
+use crate::claim::hand_started::HandStarted;
 use crate::claim::plan;
 use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 use crate::delivery::Delivery;
@@ -32,7 +34,7 @@ pub enum ClaimAttempt<Stage> {
 pub enum Refusal {
     /// The workflow has no answered round that is unclaimed.
     NothingAnswered,
-    /// The answer's file cannot be read and is young: its writer may not have finished. Look again after this time.
+    /// The answer's file is young: its writer may not have finished, or may start an agent with it. Look again after this time.
     MayBeUnfinished(Duration),
     /// This earlier round of the workflow is in `running/`; rounds go in order.
     EarlierRound(RoundId),
@@ -47,6 +49,8 @@ pub enum Refusal {
     AwaitedBySession(RoundId),
     /// The answer is for the dialog of an attended session, whose hook is gone. The sweep closes the round.
     OfDialog(RoundId),
+    /// A person has started this process with the answer.
+    HandStarted(i32),
 }
 
 impl<Stage> ClaimAttempt<Stage> {
@@ -150,8 +154,17 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     if let Some(refusal) = left_to_another(mailbox, by, &document.typed, &round)? {
         return refused(refusal);
     }
-    if let By::Person(config) = by {
-        programs::check(config, workflow)?;
+    match by {
+        By::Person(config) => programs::check(config, workflow)?,
+        By::Watcher(config) => {
+            let program = config.runner_of(workflow)?.1.program;
+            match HandStarted::find(mailbox, &document.typed, Path::new(&program)) {
+                Some(HandStarted::Perhaps(left)) => return refused(Refusal::MayBeUnfinished(left)),
+                Some(HandStarted::Process(pid)) => return refused(Refusal::HandStarted(pid)),
+                None => {}
+            }
+        }
+        By::Asker(..) | By::MainAgent(_) => {}
     }
     let run = by.first_attempt(mailbox, &document.typed, &round)?;
     if let Some(live) = live_run_of_asker(mailbox, &run)? {

@@ -33,6 +33,19 @@ fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
     programs::cannot_start(&askbox_config::load().ok()?.config, workflow)
 }
 
+/// Closes a round whose answer a person has given to an agent of their own.
+fn leave_to_hand_started(served: &Served, workflow: &WorkflowId, pid: i32) -> Result<()> {
+    if let ClaimAttempt::Claimed(claim) = claim::for_main_agent(&served.mailbox, workflow, &served.config.answers.policy())? {
+        claim.delivered(&served.mailbox, &format!("process {pid}, which was started by hand"))?;
+        tracing::warn!(
+            event = "left",
+            %workflow,
+            "process {pid} was started by hand with this answer, so no second agent is: leave its start to the watcher"
+        );
+    }
+    Ok(())
+}
+
 /// Looks again at an answer that could not be claimed, unless another process has it.
 fn look_again(served: &Served, dates: &mut Dates, workflow: &WorkflowId, error: &Error) {
     let pause = pause_after(error);
@@ -131,6 +144,11 @@ impl Launches {
                 if let Err(e) = asking::orphans::end_answered(&served.mailbox, &workflow) {
                     log::error(&e);
                     dates.look_later(answered, pause_after(&e));
+                }
+            }
+            Refusal::HandStarted(pid) => {
+                if let Err(e) = leave_to_hand_started(served, &workflow, pid) {
+                    look_again(served, dates, &workflow, &e);
                 }
             }
             Refusal::MayBeUnfinished(wait) => dates.look_later(answered, wait + Duration::from_millis(50)),

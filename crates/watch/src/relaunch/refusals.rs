@@ -50,6 +50,10 @@ pub fn error_of(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, ref
         Refusal::MayBeUnfinished(_) => {
             Error::Waiting { message: format!("the answer of {workflow} is being written"), hint: "try again in a few seconds".into() }
         }
+        Refusal::HandStarted(pid) => Error::conflict(
+            format!("process {pid} was started by hand with the answer of {workflow}"),
+            format!("look at what it does; to count it: relaunch done {workflow}"),
+        ),
         Refusal::EarlierRound(round) => Error::conflict(
             format!("an earlier answer of {workflow} is being delivered ({})", round.question),
             format!("follow it: relaunch logs -f {workflow}"),

@@ -48,6 +48,11 @@ impl Seen {
         self.process.uid().is_ok_and(|user| user == rustix::process::geteuid().as_raw())
     }
 
+    /// The arguments of the process, its own name in front. Empty if they cannot be read.
+    pub fn arguments(&self) -> Vec<String> {
+        self.process.cmdline().unwrap_or_default()
+    }
+
     /// The environment of the process. `None` if it cannot be read, as for a process of another user.
     pub fn environment(&self) -> Option<Environment> {
         self.process.environ().ok().map(Environment)

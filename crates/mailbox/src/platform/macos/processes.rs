@@ -19,6 +19,7 @@ pub struct Seen {
     name: OsString,
     file: Option<PathBuf>,
     user: Option<u32>,
+    arguments: Vec<String>,
     environment: Vec<OsString>,
 }
 
@@ -37,6 +38,7 @@ impl Seen {
             name: process.name().to_owned(),
             file: process.exe().map(Path::to_owned),
             user: process.user_id().map(|user| **user),
+            arguments: process.cmd().iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             environment: process.environ().to_vec(),
         })
     }
@@ -64,6 +66,11 @@ impl Seen {
     /// True if the process belongs to this user.
     pub fn is_of_this_user(&self) -> bool {
         self.user == Some(rustix::process::geteuid().as_raw())
+    }
+
+    /// The arguments of the process, its own name in front. Empty if they cannot be read.
+    pub fn arguments(&self) -> Vec<String> {
+        self.arguments.clone()
     }
 
     /// The environment of the process. `None` if it cannot be read, as for a process of another user or a program that Apple signed.
@@ -95,7 +102,11 @@ pub fn all() -> impl Iterator<Item = Seen> {
 
 fn look(which: ProcessesToUpdate<'_>) -> System {
     let mut system = System::new();
-    let what = ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).with_user(UpdateKind::Always).with_exe(UpdateKind::Always);
+    let what = ProcessRefreshKind::nothing()
+        .with_environ(UpdateKind::Always)
+        .with_cmd(UpdateKind::Always)
+        .with_user(UpdateKind::Always)
+        .with_exe(UpdateKind::Always);
     system.refresh_processes_specifics(which, true, what);
     system
 }
