@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::known::{Fate, HostView, KnownMachine};
 use crate::offers::Progress;
 use crate::peer::{Peer, Problem, Stop, StopsOnDrop};
-use crate::remote_question::{Ended, RemoteQuestion};
+use crate::remote_question::{Last, RemoteQuestion};
 use crate::state::{PeersState, Way, WayView};
 use crate::threads::{OFFERED_WITHIN, Shared};
 use crate::{cache, ssh, threads};
@@ -119,10 +119,10 @@ impl Peers {
     ///
     /// # Errors
     /// [`Problem`] if no peer leads to the machine, or if the machine does not answer.
-    pub fn ended(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Ended>, Problem> {
+    pub fn last(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Last>, Problem> {
         let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
         let peer = peer.ok_or_else(|| Problem::passing(no_peer(host).to_string(), no_peer(host).hint()))?;
-        self.shared.peers[peer].ended(host, workflow, limit)
+        self.shared.peers[peer].last(host, workflow, limit)
     }
 
     /// Waits until every machine was either heard or found unreachable, at most for `limit`. Machines that an attempt failed to reach a

@@ -14,7 +14,7 @@ use postgres::{Client, Row};
 use uuid::Uuid;
 
 use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop, Undecided};
-use crate::remote_question::{Ended, RemoteQuestion};
+use crate::remote_question::{Ended, Last, RemoteQuestion};
 use crate::sync::connection::Database;
 use crate::sync::host::service::HEARTBEAT;
 use crate::sync::host::store::CHANNEL;
@@ -110,14 +110,15 @@ impl Peer for DatabasePeer {
         }
     }
 
-    fn ended(&self, host: &HostName, workflow: &WorkflowId, _: Duration) -> Result<Option<Ended>, Problem> {
-        let last = "SELECT question_id::text, state, doc, ending FROM askbox.question WHERE host = $1::text::name AND workflow_id = $2
+    fn last(&self, host: &HostName, workflow: &WorkflowId, _: Duration) -> Result<Option<Last>, Problem> {
+        let last = "SELECT host::text, question_id::text, workflow_id, doc, state, ending FROM askbox.question WHERE host = $1::text::name AND workflow_id = $2
             ORDER BY question_id DESC LIMIT 1";
         let database = self.database().map_err(|e| problem(&e))?;
         let (mut client, _) = self.connect(&database).map_err(|e| problem(&e))?;
         let row = client.query_opt(last, &[&host.as_str(), &workflow.as_str()]);
         let row = row.map_err(|e| problem(&database.failed("tells nothing", &e)))?;
-        Ok(row.as_ref().filter(|row| row.try_get::<_, String>(1).is_ok_and(|state| state != "pending")).and_then(ended))
+        let waits = |row: &Row| row.try_get::<_, String>(4).is_ok_and(|state| state == "pending");
+        Ok(row.and_then(|row| if waits(&row) { Some(Last::Waits(Box::new(question(&row)?))) } else { ended(&row).map(Last::Ended) }))
     }
 }
 
@@ -129,10 +130,10 @@ fn ended(row: &Row) -> Option<Ended> {
         closed: Option<Closing>,
     }
     let text = |n: usize| row.try_get::<_, Option<String>>(n).ok().flatten();
-    let (round, state) = (text(0)?.parse().ok()?, text(1)?);
+    let (round, state) = (text(1)?.parse().ok()?, text(4)?);
     // A round that was pruned on its host no longer has a question.
-    let question = QuestionDocument::parse(text(2)?.as_bytes()).map(|document| document.typed).ok()?;
-    let ending = text(3).and_then(|ending| document::json::<Ending>(ending.as_bytes()));
+    let question = QuestionDocument::parse(text(3)?.as_bytes()).map(|document| document.typed).ok()?;
+    let ending = text(5).and_then(|ending| document::json::<Ending>(ending.as_bytes()));
     let (answer, closed) = ending.map_or((None, None), |ending| (ending.answer, ending.closed));
     Some(Ended::new(round, &Question { closed, ..question }, answer.as_ref(), state))
 }
@@ -285,8 +286,7 @@ impl Seen {
             known.is_away = is_away;
             hosts.push(host);
         }
-        let open =
-            "SELECT host::text, question_id::text, change, workflow_id FROM askbox.question WHERE rank = 0 ORDER BY question_id LIMIT $1";
+        let open = "SELECT host::text, question_id::text, change, workflow_id FROM askbox.question WHERE rank = 0 ORDER BY question_id DESC LIMIT $1";
         let mut now: HashMap<HostName, HashMap<QuestionId, (i64, WorkflowId)>> = HashMap::new();
         let mut wanted = Vec::new();
         for row in look.query(open, &[&MOST])? {

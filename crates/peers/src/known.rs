@@ -1,7 +1,7 @@
 //! The known state of one machine: its questions, how it is reached, and the age of all this. The amount is limited. Answers that were sent
 //! to the machine, and that it has not decided about yet, are shown with it: anybody may have sent them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use askbox_mailbox::text::excerpt;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::untrusted::Untrusted;
 
-/// The most questions of one machine that are kept. Further ones are only counted.
+/// The most questions of one machine that are kept: those of the highest priority, then the newest. Further ones are only counted.
 pub const MAX_QUESTIONS: usize = 10_000;
 
 /// The most bytes of one machine's questions that are kept.
@@ -109,9 +109,7 @@ pub(super) struct KnownMachine {
     pub(super) version: Option<String>,
     pub(super) no_mailbox: Option<Untrusted>,
     pub(super) undecided: Arc<[Undecided]>,
-    questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
-    bytes: usize,
-    left_out: usize,
+    kept: Kept,
     is_waited_for: bool,
     /// The questions that were known to wait before the last list, and are not in that list.
     earlier: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
@@ -120,11 +118,46 @@ pub(super) struct KnownMachine {
     fates: VecDeque<(WorkflowId, QuestionId, Fate)>,
 }
 
+/// The questions of one list that are kept.
 #[derive(Debug, Default)]
-struct Coming {
+struct Kept {
     questions: BTreeMap<WorkflowId, Arc<RemoteQuestion>>,
+    /// The same questions in the order in which they make room for others.
+    ranks: BTreeSet<(i32, Option<QuestionId>, WorkflowId)>,
     bytes: usize,
     left_out: usize,
+}
+
+impl Kept {
+    fn add(&mut self, question: Arc<RemoteQuestion>) {
+        self.remove(&question.workflow);
+        self.bytes += question.bytes;
+        self.ranks.insert(rank(&question));
+        self.questions.insert(question.workflow.clone(), question);
+        while (self.questions.len() > MAX_QUESTIONS || self.bytes > MAX_BYTES)
+            && let Some((.., least)) = self.ranks.first().cloned()
+        {
+            self.remove(&least);
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+
+    fn remove(&mut self, workflow: &WorkflowId) {
+        if let Some(question) = self.questions.remove(workflow) {
+            self.bytes -= question.bytes;
+            self.ranks.remove(&rank(&question));
+        }
+    }
+}
+
+fn rank(question: &RemoteQuestion) -> (i32, Option<QuestionId>, WorkflowId) {
+    let asked = question.asked.as_ref().ok();
+    (asked.map_or(0, |asked| asked.priority), asked.map(|asked| asked.question), question.workflow.clone())
+}
+
+#[derive(Debug, Default)]
+struct Coming {
+    kept: Kept,
     /// If this list comes from somewhere else and its machine is away: why, and since when.
     away: Option<(Problem, Time)>,
 }
@@ -139,9 +172,7 @@ impl KnownMachine {
             version: None,
             no_mailbox: None,
             undecided: Arc::default(),
-            questions: BTreeMap::new(),
-            bytes: 0,
-            left_out: 0,
+            kept: Kept::default(),
             is_waited_for: false,
             earlier: BTreeMap::new(),
             coming: None,
@@ -160,7 +191,7 @@ impl KnownMachine {
         if let Some(Unreached { since, said, hint, .. }) = &self.before {
             self.reach = Reach::Unreachable { since: *since, problem: Problem::passing(excerpt(said, 300), excerpt(hint, 300)) };
         }
-        (self.as_of, self.left_out) = (as_of, left_out);
+        (self.as_of, self.kept.left_out) = (as_of, left_out);
         self.version = version.map(|version| excerpt(version, 40));
         questions.for_each(|question| self.add(question));
     }
@@ -174,9 +205,8 @@ impl KnownMachine {
         let mut away = None;
         if let Some(coming) = self.coming.take() {
             away = coming.away;
-            self.earlier = std::mem::replace(&mut self.questions, coming.questions);
-            (self.bytes, self.left_out) = (coming.bytes, coming.left_out);
-            self.earlier.retain(|workflow, _| !self.questions.contains_key(workflow));
+            self.earlier = std::mem::replace(&mut self.kept, coming.kept).questions;
+            self.earlier.retain(|workflow, _| !self.kept.questions.contains_key(workflow));
         }
         if let Some((problem, since)) = away {
             // The machine was unreachable the whole time, so it must not be shown as reachable, not even briefly.
@@ -190,35 +220,23 @@ impl KnownMachine {
     pub(super) fn add(&mut self, question: RemoteQuestion) {
         // After a new connection the machine tells all its questions again. Those that are the same stay, and their rows too.
         let is_same = |known: &&Arc<RemoteQuestion>| self.coming.is_some() && known.is_same(&question);
-        let same = self.questions.get(&question.workflow).filter(is_same).cloned();
-        let (questions, bytes, left_out) = match &mut self.coming {
-            Some(coming) => (&mut coming.questions, &mut coming.bytes, &mut coming.left_out),
-            None => (&mut self.questions, &mut self.bytes, &mut self.left_out),
-        };
-        if let Some(earlier) = questions.remove(&question.workflow) {
-            *bytes -= earlier.bytes;
-        }
-        if questions.len() >= MAX_QUESTIONS || *bytes + question.bytes > MAX_BYTES {
-            *left_out = left_out.saturating_add(1);
-            return;
-        }
-        *bytes += question.bytes;
-        questions.insert(question.workflow.clone(), same.unwrap_or_else(|| Arc::new(question)));
+        let same = self.kept.questions.get(&question.workflow).filter(is_same).cloned();
+        let kept = self.coming.as_mut().map_or(&mut self.kept, |coming| &mut coming.kept);
+        kept.add(same.unwrap_or_else(|| Arc::new(question)));
     }
 
     /// Removes a question that is over. If the round is given, a newer question of the workflow stays.
     pub(super) fn gone(&mut self, workflow: &WorkflowId, round: Option<QuestionId>, fate: Fate) {
         let is_it = |question: &RemoteQuestion| round.is_none_or(|id| question.asked.as_ref().map_or(true, |asked| asked.question == id));
-        let of_coming = self.coming.iter_mut().map(|coming| (&mut coming.questions, &mut coming.bytes));
         let mut was_there = false;
-        for (questions, bytes) in of_coming.chain([(&mut self.questions, &mut self.bytes)]) {
-            if questions.get(workflow).is_some_and(|question| is_it(question)) {
-                *bytes -= questions.remove(workflow).map_or(0, |question| question.bytes);
+        for kept in self.coming.iter_mut().map(|coming| &mut coming.kept).chain([&mut self.kept]) {
+            if kept.questions.get(workflow).is_some_and(|question| is_it(question)) {
+                kept.remove(workflow);
                 was_there = true;
             }
         }
         if !was_there {
-            self.left_out = self.left_out.saturating_sub(1);
+            self.kept.left_out = self.kept.left_out.saturating_sub(1);
         }
         if let Some(id) = round {
             self.fates.retain(|(_, known, _)| *known != id);
@@ -267,7 +285,7 @@ impl KnownMachine {
     }
 
     pub(super) fn question(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
-        self.questions.get(workflow).cloned()
+        self.kept.questions.get(workflow).cloned()
     }
 
     pub(super) fn earlier(&self, workflow: &WorkflowId) -> Option<Arc<RemoteQuestion>> {
@@ -285,8 +303,8 @@ impl KnownMachine {
             reach: self.reach.clone(),
             as_of: self.as_of,
             version: self.version.clone(),
-            questions: self.questions.values().cloned().collect(),
-            left_out: self.left_out,
+            questions: self.kept.questions.values().cloned().collect(),
+            left_out: self.kept.left_out,
             is_waited_for: self.is_waited_for,
             no_mailbox: self.no_mailbox.clone(),
             undecided: Arc::clone(&self.undecided),
@@ -355,12 +373,30 @@ mod tests {
     }
 
     #[test]
+    fn the_most_urgent_and_then_the_newest_questions_are_kept() {
+        let mut known = KnownMachine::new(0);
+        let mut add = |workflow: &str, priority: i32| {
+            let document = format!(r#"{{"workflow_id":"{workflow}","question":"?","priority":{priority}}}"#);
+            let id = QuestionId::from_uuid(Uuid::now_v7());
+            known.add(RemoteQuestion::read("build".parse().unwrap(), workflow.parse().unwrap(), id, document.as_bytes()));
+        };
+        add("urgent", 99);
+        add("old", 0);
+        (2..MAX_QUESTIONS).for_each(|n| add(&format!("w{n}"), 0));
+        add("new", 0);
+        add("idle", -1);
+        let has = |workflow: &str| known.question(&workflow.parse().unwrap()).is_some();
+        assert_eq!(["urgent", "old", "new", "idle"].map(has), [true, false, true, false]);
+        assert_eq!(known.view(&"build".parse().unwrap(), "build").left_out, 2);
+    }
+
+    #[test]
     fn no_machine_fills_the_memory() {
         let mut known = KnownMachine::new(0);
         known.begin("1");
         known.add(question("big", MAX_BYTES));
         known.add(question("more", 1));
-        assert_eq!((known.bytes, known.coming.as_ref().map(|c| (c.questions.len(), c.left_out))), (0, Some((1, 1))));
+        assert_eq!(known.coming.as_ref().map(|c| (c.kept.questions.len(), c.kept.left_out)), Some((1, 1)));
         known.begin("1");
         for n in 0..=MAX_QUESTIONS {
             known.add(question(&format!("w{n}"), 1));
@@ -371,6 +407,6 @@ mod tests {
         for _ in 0..3 {
             known.add(question("w1", 10));
         }
-        assert_eq!(known.bytes, MAX_QUESTIONS + 9, "a question that changes is counted once");
+        assert_eq!(known.kept.bytes, MAX_QUESTIONS + 9, "a question that changes is counted once");
     }
 }

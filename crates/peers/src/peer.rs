@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
-use crate::remote_question::{Ended, RemoteQuestion};
+use crate::remote_question::{Last, RemoteQuestion};
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::error::{IoContext, Result};
@@ -35,11 +35,11 @@ pub trait Peer: Send + Sync {
     /// [`NotOffered`] if there is no verdict within about `limit`.
     fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered>;
 
-    /// Asks how the last question of a workflow ended there. `None` if it still waits, or if the machine knows nothing about it.
+    /// Asks how the last question of a workflow stands there. `None` if the machine knows nothing about it.
     ///
     /// # Errors
     /// [`Problem`] if there is no answer within about `limit`.
-    fn ended(&self, _host: &HostName, _workflow: &WorkflowId, _limit: Duration) -> Result<Option<Ended>, Problem> {
+    fn last(&self, _host: &HostName, _workflow: &WorkflowId, _limit: Duration) -> Result<Option<Last>, Problem> {
         Ok(None)
     }
 }

@@ -37,6 +37,8 @@ pub struct Asked {
     pub question: QuestionId,
     /// The hash of what is shown here. An answer names it, so that the answer counts only for this text.
     pub hash: Uuid,
+    /// Questions of larger priority are kept if there is no room for all.
+    pub(super) priority: i32,
     json: Json,
 }
 
@@ -108,7 +110,12 @@ impl Asked {
     /// # Errors
     /// If it cannot be put into JSON.
     pub fn of_document(question: QuestionId, document: &QuestionDocument) -> Result<Self> {
-        Ok(Self { question, hash: document.typed.hash()?, json: Json::of_bytes(&document.to_bytes())? })
+        Self::of(question, document, &document.to_bytes())
+    }
+
+    fn of(question: QuestionId, document: &QuestionDocument, bytes: &[u8]) -> Result<Self> {
+        let (hash, priority) = (document.typed.hash()?, document.typed.asked.priority.unwrap_or(0));
+        Ok(Self { question, hash, priority, json: Json::of_bytes(bytes)? })
     }
 
     /// The document. Its paths are paths of its machine.
@@ -155,7 +162,16 @@ fn read(workflow: &WorkflowId, question: QuestionId, bytes: &[u8]) -> Result<Ask
         return Err(Error::invalid("workflow_id", "names another round than its machine does", "look at it there"));
     }
     check_question::check(typed)?;
-    Ok(Asked { question, hash: typed.hash()?, json: Json::of_bytes(bytes)? })
+    Asked::of(question, &document, bytes)
+}
+
+/// How the last question of a workflow stands on its machine.
+#[derive(Debug)]
+pub enum Last {
+    /// It waits.
+    Waits(Box<RemoteQuestion>),
+    /// It no longer waits.
+    Ended(Ended),
 }
 
 /// The end of a workflow's last question, in its machine's words.
@@ -183,20 +199,26 @@ struct ShownEnd {
     document: Box<RawValue>,
 }
 
-impl Ended {
+impl Last {
     /// Reads the output of `ask-answer show ID --json` on another machine. `None` if it is something else. `Some(None)` if the question
-    /// still waits, or cannot be read.
-    pub(super) fn read(workflow: &WorkflowId, printed: &[u8]) -> Option<Option<Self>> {
+    /// cannot be read.
+    pub(super) fn read(host: &HostName, workflow: &WorkflowId, printed: &[u8]) -> Option<Option<Self>> {
         let shown: ShownEnd = document::json(printed)?;
-        let document = QuestionDocument::parse(shown.document.get().as_bytes()).ok();
-        let document = document.filter(|document| document.typed.workflow_id == *workflow && shown.state != "pending");
+        let json = shown.document.get().as_bytes();
+        if shown.state == "pending" {
+            let question = RemoteQuestion::read(host.clone(), workflow.clone(), shown.question_id, json);
+            return Some(question.asked.is_ok().then(|| Self::Waits(Box::new(question))));
+        }
+        let document = QuestionDocument::parse(json).ok().filter(|document| document.typed.workflow_id == *workflow);
         Some(document.map(|document| {
             let question = &document.typed;
             let state = question.closed.as_ref().map_or(shown.state, |closing| closing.state.word().into());
-            Self::new(shown.question_id, question, question.answer.as_ref(), state)
+            Self::Ended(Ended::new(shown.question_id, question, question.answer.as_ref(), state))
         }))
     }
+}
 
+impl Ended {
     /// The end of this round.
     pub(super) fn new(round: QuestionId, question: &Question, answer: Option<&Answer>, state: String) -> Self {
         let of_closing = || question.closed.as_ref().map(|closing| format!("{} by {}", closing.state.word(), closing.by));
@@ -225,12 +247,15 @@ mod tests {
                 "answer":{{"value":"a","by":"bob","channel":"inbox","note":"soon"}}}}}}"#
             )
         };
-        let ended = Ended::read(&workflow, line("running", "w").as_bytes()).flatten().unwrap();
+        let read = |line: &str| Last::read(&"build".parse().unwrap(), &workflow, line.as_bytes());
+        let Some(Some(Last::Ended(ended))) = read(&line("running", "w")) else { panic!("it has ended") };
         assert_eq!((ended.said.raw(), ended.state.raw()), ("answered by bob through inbox", "running"));
         assert_eq!((ended.answer.unwrap().raw(), ended.note.unwrap().raw()), ("a", "soon"));
-        for other in [line("pending", "w"), line("running", "x")] {
-            assert_eq!(Ended::read(&workflow, other.as_bytes()), Some(None), "{other}");
+        let Some(Some(Last::Waits(waits))) = read(&line("pending", "w")) else { panic!("it waits") };
+        assert_eq!(waits.document().unwrap().typed.question, "Which?");
+        for other in [line("pending", "x"), line("running", "x")] {
+            assert!(matches!(read(&other), Some(None)), "{other}");
         }
-        assert_eq!(Ended::read(&workflow, b"Welcome to build"), None);
+        assert!(read("Welcome to build").is_none());
     }
 }

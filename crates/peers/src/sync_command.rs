@@ -10,6 +10,8 @@ use askbox_config::{Config, Sync};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::error::Result;
 use askbox_run::log;
+use askbox_watch::connection;
+use askbox_watch::messages::{self, Options};
 
 /// Runs one of its commands.
 ///
@@ -49,14 +51,33 @@ fn database(at: &InDatabase, context: &Context) -> Result<Database> {
 
 fn serve(args: &SyncRun, context: &Context) -> Result<()> {
     let (settings, config) = settings(&args.database, context)?;
-    let mailbox = Mailbox::open(Mailbox::locate(args.mailbox.as_deref())?)?.for_a_service();
     log::to_stderr(config.log.format);
+    let root = Mailbox::locate(args.mailbox.as_deref())?;
     let start = Start { once: args.once, take_over: args.take_over };
     let policy_now = || {
         context.reload();
         Ok(context.loaded()?.config.answers.policy())
     };
-    service::run(&mailbox, &settings, start, &policy_now, &|database, epoch| {
-        tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user(), epoch.number, database.shown());
-    })
+    let run = |mailbox: Mailbox| {
+        service::run(&mailbox.for_a_service(), &settings, start, &policy_now, &|database, epoch| {
+            tracing::info!(
+                event = "sync",
+                "this mailbox is the host {} (epoch {}), by {}",
+                database.user(),
+                epoch.number,
+                database.shown()
+            );
+        })
+    };
+    if args.once {
+        return run(Mailbox::open(root)?);
+    }
+    let (sender, messages) = messages::channel();
+    while let Some(mailbox) = connection::wait_for_mailbox(&root, &Options::default(), &messages, &sender, || ())? {
+        match run(mailbox) {
+            Err(e) if !root.exists() => log::error(&e),
+            other => return other,
+        }
+    }
+    Ok(())
 }

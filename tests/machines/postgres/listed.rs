@@ -88,6 +88,23 @@ fn the_questions_of_a_database_are_listed_like_those_by_ssh() {
 }
 
 #[test]
+fn of_very_many_questions_the_urgent_ones_are_listed_and_each_is_shown() {
+    needs!("postgres");
+    let (database, _host, _) = asked();
+    let many = "INSERT INTO askbox.question (host, question_id, workflow_id, turn, rank, state, question_hash, doc, change)
+        SELECT 'laptop', q.id, 'w' || n, 1, 0, 'pending', gen_random_uuid(), json_build_object('workflow_id', 'w' || n, 'question_id', q.id,
+            'question', 'Number ' || n || '?', 'priority', CASE WHEN n = 1 THEN 99 ELSE 0 END)::text, n
+        FROM generate_series(1, 10100) n, LATERAL (SELECT ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id) q";
+    database.connect("owner").batch_execute(many).expect("many rows");
+    let here = seen_from(&database);
+    let list = first_list(&here).stdout;
+    assert!(list.contains("Number 1?") && list.contains("Number 10100?") && !list.contains("Number 2?"), "{}", list.len());
+    assert!(here.ok("ask-answer", &["show", "laptop:w2"]).contains("Number 2?"));
+    let unknown = here.run("ask-answer", &["show", "laptop:w0"]);
+    assert!(unknown.code() == 3 && unknown.stderr.contains("w0 waits for no answer on laptop"), "{}", unknown.words());
+}
+
+#[test]
 fn the_doctor_says_that_the_role_of_a_host_can_only_look() {
     needs!("postgres");
     let (database, _laptop, _) = asked();

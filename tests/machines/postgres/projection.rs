@@ -1,8 +1,32 @@
 //! The database's view of a mailbox.
 
-use super::host::{asked, laptop};
+use super::cluster::Database;
+use super::host::{Host, asked, laptop};
 use super::hub::hub;
-use crate::support::{needs, until};
+use crate::support::{World, needs, until};
+
+#[test]
+fn a_host_waits_for_its_mailbox_and_for_its_return() {
+    needs!("postgres");
+    let database = Database::new();
+    let host = Host { world: World::stepping("work"), name: "laptop" };
+    host.configure(&database, "200ms");
+    std::fs::remove_dir_all(host.world.mailbox()).ok();
+    let _sync = host.serve();
+    host.says("waiting for the mailbox");
+    let is_known = |workflow: &str| {
+        let query = format!("SELECT 'yes' FROM askbox.question WHERE workflow_id = '{workflow}'");
+        until("the database knows it", || database.value(&query).is_some());
+    };
+    host.ask("first");
+    is_known("first");
+    let away = host.world.path("away");
+    std::fs::rename(host.world.mailbox(), &away).unwrap();
+    until("it waits again", || host.log().matches("waiting for the mailbox").count() == 2);
+    std::fs::rename(&away, host.world.mailbox()).unwrap();
+    host.ask("second");
+    is_known("second");
+}
 
 #[test]
 fn what_ended_while_no_process_ran_is_told_by_the_next_one() {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::collection::no_peer;
 use crate::machines::{OpenInbox, age, connect, offer_state, staleness, takes_offers, unreachable, views, without_name};
-use crate::remote_question::{Asked, RemoteQuestion};
+use crate::remote_question::{Asked, Last, RemoteQuestion};
 use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
@@ -197,9 +197,15 @@ pub(super) fn found(context: &Context, id: &Address, or_earlier: bool) -> Result
     }
     let (what_waits, missing) =
         (format!("what waits: ask-answer list --host {host}"), format!("{} waits for no answer on {host}", id.workflow));
-    match peers.ended(host, &id.workflow, NAMED_WAITS) {
-        Ok(Some(ended)) => Ok(Found::Ended(ended)),
+    match peers.last(host, &id.workflow, NAMED_WAITS) {
+        Ok(Some(Last::Waits(question))) => Ok(Found::Waits(peers, Arc::new(*question))),
+        Ok(Some(Last::Ended(ended))) => Ok(Found::Ended(ended)),
         Ok(None) => Err(Error::not_found(missing, format!("nothing else is known of it; {what_waits}"))),
+        // The list of the machine lacks questions.
+        Err(problem) if view.left_out > 0 || view.is_stale() => Err(Error::failed(
+            format!("{host} does not say whether {} waits: {}", id.workflow, text::one_line(&problem.said)),
+            format!("try it again, or on {host}: ask-answer show {}; {what_waits}", id.workflow),
+        )),
         Err(problem) => Err(Error::not_found(
             format!("{missing}, and it does not say how it ended: {}", text::one_line(&problem.said)),
             format!("see how it ended, on {host}: ask-answer show {}; {what_waits}", id.workflow),

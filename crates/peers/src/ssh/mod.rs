@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::known;
 use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE};
 use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
-use crate::remote_question::{Ended, RemoteQuestion};
+use crate::remote_question::{Last, RemoteQuestion};
 use crate::ssh::conversation::{Ask, Conversation, Next, command, control_path};
 use askbox_config::PeerConfig;
 use askbox_mailbox::address::HostName;
@@ -318,7 +318,7 @@ impl Peer for SshPeer {
         }
     }
 
-    fn ended(&self, _: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Ended>, Problem> {
+    fn last(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Last>, Problem> {
         let command = command(&self.host, &self.config, self.folder.as_deref(), Ask::Show(workflow));
         let mut ssh = Conversation::start(command).map_err(|e| cannot_run(&e))?;
         let (end, mut printed) = (Instant::now() + limit, Vec::new());
@@ -330,8 +330,8 @@ impl Peer for SshPeer {
                 Next::Line(line) => printed.extend([&line[..], b"\n"].concat()),
                 Next::End => {
                     let (status, said) = ssh.ended();
-                    return match Ended::read(workflow, &printed) {
-                        Some(ended) => Ok(ended),
+                    return match Last::read(host, workflow, &printed) {
+                        Some(last) => Ok(last),
                         // The machine does not know this workflow.
                         None if status == Some(3) => Ok(None),
                         None => Err(self.why_ended(status, &said, true)),

@@ -39,11 +39,18 @@ impl Applied {
 /// Applies the missing migrations, and makes the partitions of the next weeks. Returns what was applied.
 ///
 /// # Errors
-/// If the database is of another major version, or has other statements under a name that this program knows.
+/// If the database is not in UTF-8, is of another major version, or has other statements under a name that this program knows.
 pub fn migrate(database: &Database) -> Result<Vec<Migration>> {
     let failed = |e: &postgres::Error| database.failed("was not changed", e);
     let mut client = database.connect()?;
     let mut work = client.transaction().map_err(|e| failed(&e))?;
+    let encoding: String = work.query_one("SHOW server_encoding", &[]).and_then(|row| row.try_get(0)).map_err(|e| failed(&e))?;
+    if encoding != "UTF8" {
+        return Err(Error::conflict(
+            format!("the database {} keeps texts as {encoding}, which lacks characters that questions have", database.shown()),
+            "make another one: CREATE DATABASE askbox ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0",
+        ));
+    }
     work.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).map_err(|e| failed(&e))?;
     let is_there: bool =
         work.query_one("SELECT to_regclass('askbox.migration') IS NOT NULL", &[]).and_then(|row| row.try_get(0)).map_err(|e| failed(&e))?;
