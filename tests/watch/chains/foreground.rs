@@ -114,6 +114,35 @@ fn a_parent_that_is_run_by_hand_lets_its_tree_go_on() {
 }
 
 #[test]
+fn a_child_has_the_watchers_environment_and_its_parents_only_without_one() {
+    for is_watched in [true, false] {
+        let tree = Tree::new();
+        tree.does("root", "FROM=parent CODEX_SANDBOX_NETWORK_DISABLED=1 relaunch spawn -w leaf --prompt go 2>\"$AGENT_DIR/warned\"");
+        tree.does("leaf", "echo \"from ${FROM-the watcher}\"");
+        let _watcher = is_watched.then(|| tree.world.watch());
+        let (from, warning) = if is_watched {
+            ("from the watcher", "")
+        } else {
+            ("from parent", "warning: no watcher runs, so leaf works in this sandbox, with its network and its PATH: relaunch watch\n")
+        };
+        assert_eq!(tree.spawn("root"), from);
+        assert_eq!(std::fs::read_to_string(tree.world.agent("warned")).unwrap(), warning);
+        tree.nobody_waits();
+    }
+}
+
+#[test]
+fn a_child_is_started_although_its_parents_take_all_places() {
+    let tree = Tree::with("[relaunch]\nmax_concurrent = 1\n");
+    tree.does("root", "relaunch spawn -w middle --prompt go");
+    tree.does("middle", "relaunch spawn -w leaf --prompt go");
+    tree.does("leaf", "echo baked");
+    let _watcher = tree.world.watch();
+    assert_eq!(tree.spawn("root"), "baked");
+    assert_eq!(launches(&tree), [1, 1, 1]);
+}
+
+#[test]
 fn two_foreground_commands_for_one_tree_launch_nothing_twice() {
     let tree = chain(SOON);
     let running = run(&tree, "root").stdout(Stdio::piped()).spawn().unwrap();

@@ -1,6 +1,7 @@
 //! Starting a child workflow.
 //!
-//! The order is: check the limits, make the parent's await durable, make the child's first round durable, start its supervisor.
+//! The order is: check the limits, make the parent's await durable, make the child's first round durable, start its supervisor. If a watcher
+//! runs, the watcher starts it.
 //! A process that dies on the way leaves an await whose lock is free. The next spawn of the same task in the same round of the
 //! parent takes that await over instead of starting a second child.
 
@@ -22,6 +23,7 @@ use askbox_config::Config;
 use askbox_mailbox::documents::awaited::{Ended, Join};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::who::presence;
 use askbox_mailbox::{Mailbox, pause, time, workflows};
 
 /// The run that starts a child.
@@ -71,6 +73,9 @@ pub struct SpawnedChild<'a> {
     pub child: WorkflowId,
     /// The reason why no supervisor could be started. The child is durable all the same: a watcher starts one.
     pub start_failed: Option<Error>,
+    /// True if this process has started the child, because no watcher runs. The child has the environment of this process then, and
+    /// stays in its sandbox.
+    pub is_started_here: bool,
     mailbox: &'a Mailbox,
     wait: Option<InTurn<'a>>,
 }
@@ -137,10 +142,12 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
         }
     };
     let child = task.workflow.clone();
+    // The watcher starts what a run awaits: it is in no sandbox, and has the PATH that the operator gave it.
+    let is_started_here = wait.is_none() || !presence::anybody(mailbox)?;
     let start_failed;
     if begun {
         start_failed = pause::check(mailbox).err();
-        if start_failed.is_none() {
+        if start_failed.is_none() && is_started_here {
             take_up(mailbox, config, &child)?;
         }
     } else {
@@ -149,9 +156,9 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
                 let _ = wait.remove();
             }
         })?;
-        start_failed = pause::check(mailbox).and_then(|()| detach::start(mailbox, &run)).err();
+        start_failed = pause::check(mailbox).and_then(|()| if is_started_here { detach::start(mailbox, &run) } else { Ok(()) }).err();
     }
-    Ok(SpawnedChild { child, start_failed, mailbox, wait })
+    Ok(SpawnedChild { child, start_failed, is_started_here, mailbox, wait })
 }
 
 /// Starts a supervisor for a child whose spawn died before it did.

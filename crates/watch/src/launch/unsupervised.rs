@@ -8,11 +8,18 @@ use crate::launch::supervisors::{self, CLAIM_GRACE};
 use crate::scope::Served;
 use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::family::awaits;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Folder, time};
 use askbox_run::attempt::record::Run;
 use askbox_run::recovery::{self, Recovered};
 use askbox_run::supervise::detach;
+
+/// True if `relaunch spawn` has left the start of this child to the watcher.
+fn is_left_to_watcher(served: &Served, run: &Run) -> bool {
+    let is_awaited = || awaits::of_child(&served.mailbox, &run.workflow_id).is_ok_and(|waits| !waits.is_empty());
+    served.by_service() && run.attempt == 1 && is_awaited()
+}
 
 impl Launches {
     /// Handles the end of a run: finds out what its round needs, and does it. Returns the run, if it has ended.
@@ -59,7 +66,7 @@ impl Launches {
                 let age = time::since(run.progress.claimed_at);
                 if self.is_ready(round) {
                     // This watcher claimed it, and it waits for its turn.
-                } else if time::is_near(run.progress.claimed_at, CLAIM_GRACE) {
+                } else if !is_left_to_watcher(served, &run) && time::is_near(run.progress.claimed_at, CLAIM_GRACE) {
                     dates.look_later(path, CLAIM_GRACE.saturating_sub(age));
                 } else {
                     self.start_again(served, dates, *run, path);

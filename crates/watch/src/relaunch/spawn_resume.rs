@@ -33,6 +33,9 @@ const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
 /// The default timeout of Claude Code's Bash tool.
 const DEFAULT_BASH_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The variables that codex sets in the shells of its sandbox.
+const CODEX_SANDBOX: [&str; 2] = ["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"];
+
 /// The arguments of `relaunch spawn`.
 #[derive(Debug, Default)]
 pub struct Spawn {
@@ -76,6 +79,10 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
     let session = StartingSession::of_start(mailbox, &spawned.child);
     if let Some(e) = spawned.start_failed.take() {
         program::complain(&e);
+    }
+    if spawned.is_started_here && CODEX_SANDBOX.iter().any(|name| program::env(name).is_some()) {
+        let child = &spawned.child;
+        program::warn(&format!("no watcher runs, so {child} works in this sandbox, with its network and its PATH: relaunch watch"));
     }
     if args.background {
         program::print_value(spawned.child.as_str())?;
