@@ -74,7 +74,7 @@ class Table:
         PAGE.with_suffix(".svg").write_text(self.svg())
 
 
-PAGE = PROJECT / "docs" / "benchmarks.md"
+PAGE = PROJECT / "docs" / "dev" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
 # What stands below the titles of some sections.
 INTRODUCTIONS = {

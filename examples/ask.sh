@@ -270,7 +270,7 @@ open_mailbox() {
   done
 }
 
-# Takes the lock of workflow $id until the script ends, as docs/protocol.md describes it. A script without `flock` goes on without the lock.
+# Takes the lock of workflow $id until the script ends, as docs/dev/protocol.md describes it. A script without `flock` goes on without the lock.
 lock() {
   command -v flock >/dev/null 2>&1 || return 0
   hash=-3750763034362895579

@@ -5,8 +5,8 @@
 //! commands of `askbox`, and names the crates below it for its tests.
 //!
 //! An arrow only points down: `askbox` → [`askbox_inbox`], `askbox_web`, `askbox_mcp` → [`askbox_peers`] → [`askbox_watch`] →
-//! [`askbox_cli`] → [`askbox_run`] → [`askbox_config`] → [`askbox_agent`] → [`askbox_mailbox`]. `docs/architecture.md` says why each is a
-//! crate of its own.
+//! [`askbox_cli`] → [`askbox_run`] → [`askbox_config`] → [`askbox_agent`] → [`askbox_mailbox`]. `docs/dev/architecture.md` says why each is
+//! a crate of its own.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -37,7 +37,7 @@ export interface Part {
   range?: Range;
 }
 
-/** A question as it is posted, with the names of `docs/protocol.md`. Other fields are kept. */
+/** A question as it is posted, with the names of `docs/dev/protocol.md`. Other fields are kept. */
 export interface Question {
   workflow_id?: string;
   question?: string;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the test vectors in this folder, or the files named, from docs/protocol.md alone. Needs Python 3.9; signatures need `cryptography`."""
+"""Checks the test vectors in this folder, or the files named, from docs/dev/protocol.md alone. Needs Python 3.9; signatures need `cryptography`."""
 import base64, datetime, decimal, hashlib, json, pathlib, sys, uuid
 
 try:

@@ -205,8 +205,8 @@ pub enum Command {
     Once(Once),
     /// Check another implementation of the mailbox protocol, and print what it violates
     ///
-    /// COMMAND is a small harness around the implementation: it reads one JSON object a line and answers each with one. docs/conformance.md
-    /// describes the lines. The mailboxes lie in a temporary folder. An operation that the harness does not support is skipped, and told.
+    /// COMMAND is a small harness around the implementation: it reads one JSON object a line and answers each with one.
+    /// docs/dev/conformance.md describes the lines. The mailboxes lie in a temporary folder. An operation that the harness does not support is skipped, and told.
     /// The exit status is 1 if a check is violated.
     #[command(after_help = "Examples:
   $ askbox conformance --list

@@ -99,7 +99,7 @@ fn each_check_is_red_for_a_client_that_breaks_its_point() {
         let said = (0..4).map(|_| once()).find(|said| said.code() == 1).unwrap_or_else(once);
         let first = said.stdout.lines().next().unwrap_or_default();
         assert!(said.code() == 1 && first.starts_with(&format!("violated {check} ")), "{check}: {}", said.words());
-        assert!(first.contains(" docs/protocol.md#") && first.contains(": "), "{check}: it says why: {first}");
+        assert!(first.contains(" docs/dev/protocol.md#") && first.contains(": "), "{check}: it says why: {first}");
     });
 }
 
@@ -128,12 +128,12 @@ fn the_examples_of_the_conformance_help_run_as_they_stand() {
 
 #[test]
 fn each_check_names_a_section_of_the_protocol() {
-    let protocol = std::fs::read_to_string(project().join("docs/protocol.md")).unwrap();
+    let protocol = std::fs::read_to_string(project().join("docs/dev/protocol.md")).unwrap();
     let headings: Vec<_> = protocol.lines().filter(|line| line.starts_with("##")).map(|line| line.trim_start_matches(['#', ' '])).collect();
     let anchors: Vec<_> = headings.iter().map(|heading| heading.to_lowercase().replace(' ', "-")).collect();
     for check in conformance(&["--list", "--json"], &[], &[]).ok().events() {
         let (page, anchor) = check["clause"].as_str().unwrap().split_once('#').unwrap();
-        assert!(page == "docs/protocol.md" && anchors.iter().any(|known| known == anchor), "{check}");
+        assert!(page == "docs/dev/protocol.md" && anchors.iter().any(|known| known == anchor), "{check}");
     }
 }
 

@@ -24,7 +24,7 @@ const ALL: [(&[&str], &[&str]); 4] = [
     (&["python3", "shell.py"], &["post", "save"]),
 ];
 
-/// A harness of one implementation, as `docs/conformance.md` describes it. It is killed with its children when it is dropped.
+/// A harness of one implementation, as `docs/dev/conformance.md` describes it. It is killed with its children when it is dropped.
 struct Harness {
     process: Running,
     stdin: ChildStdin,

@@ -28,7 +28,7 @@ fn errors(client: Client) {
     let mut running = Running::start(client.command(&world, &script).stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    // The stripe of `held`, as docs/protocol.md says.
+    // The stripe of `held`, as docs/dev/protocol.md says.
     let hash = "held".bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let stripe = world.in_mailbox(format!("locks/{:02x}", (hash ^ (hash >> 32)) & 0xff));
     let lock = File::options().create(true).append(true).open(stripe).unwrap();

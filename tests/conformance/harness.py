@@ -1,4 +1,4 @@
-"""The loop of the harnesses in Python: one JSON object a line in, one out. `docs/conformance.md` describes both."""
+"""The loop of the harnesses in Python: one JSON object a line in, one out. `docs/dev/conformance.md` describes both."""
 
 import json, subprocess, sys
 

@@ -1,5 +1,5 @@
-"""An implementation of the mailbox protocol for `askbox conformance`, from docs/protocol.md alone. `BREAK=CHECK` breaks the one point that
-this check is about."""
+"""An implementation of the mailbox protocol for `askbox conformance`, from docs/dev/protocol.md alone. `BREAK=CHECK` breaks the one point
+that this check is about."""
 
 import hashlib, json, os, re, sys, time, unicodedata, uuid
 

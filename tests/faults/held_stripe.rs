@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Running, Signal, World, needs, signal, until};
 
-/// The stripe of a workflow, as `docs/protocol.md` has it.
+/// The stripe of a workflow, as `docs/dev/protocol.md` has it.
 fn stripe(workflow: &str) -> String {
     let hash = workflow.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     format!("{:02x}", (hash ^ (hash >> 32)) & 0xff)

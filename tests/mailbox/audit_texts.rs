@@ -22,7 +22,7 @@ fn line(world: &World, workflow: &str, event: &str) -> Value {
     found[0].clone()
 }
 
-/// The name of an answer, made as docs/protocol.md says ("What was shown").
+/// The name of an answer, made as docs/dev/protocol.md says ("What was shown").
 fn answer_hash(question: &Value, outcome: &str, value: &Value, note: &Value) -> Value {
     let of: Uuid = question.as_str().unwrap().parse().unwrap();
     Uuid::new_v5(&of, json!([outcome, value, note]).to_string().as_bytes()).to_string().into()

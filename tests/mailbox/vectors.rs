@@ -1,4 +1,4 @@
-//! The test vectors of `docs/protocol.md`, one file for each case in `docs/vectors/`. The library computes every file anew.
+//! The test vectors of `docs/dev/protocol.md`, one file for each case in `docs/vectors/`. The library computes every file anew.
 //! `SNAPSHOTS=overwrite` writes them. `docs/vectors/verify.py` checks the same files without askbox.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which callers may decide which questions, through which surface. Every cell of the table in `docs/architecture.md` is tried on a
+//! Which callers may decide which questions, through which surface. Every cell of the table in `docs/dev/architecture.md` is tried on a
 //! mailbox. `SNAPSHOTS=overwrite` writes the table anew.
 
 use std::path::Path;
@@ -127,7 +127,7 @@ mod promises {
 
     #[test]
     fn each_cell_of_the_table_of_who_decides_is_as_documented() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/dev/architecture.md");
         let text = std::fs::read_to_string(&page).unwrap();
         let (before, rest) = text.split_once(BEGIN).expect("the begin of the table");
         let (documented, after) = rest.split_once(END).expect("the end of the table");
@@ -135,7 +135,7 @@ mod promises {
         if std::env::var_os("SNAPSHOTS").is_some_and(|how| how == "overwrite") {
             std::fs::write(&page, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
         } else {
-            assert_eq!(documented, table, "SNAPSHOTS=overwrite writes docs/architecture.md anew");
+            assert_eq!(documented, table, "SNAPSHOTS=overwrite writes docs/dev/architecture.md anew");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `docs/dependencies.md` names every direct dependency, and no other.
+//! `docs/dev/dependencies.md` names every direct dependency, and no other.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ mod promises {
         let of_the_tests = manifest["dev-dependencies"].as_table();
         let names = of_all_crates.into_iter().chain(of_the_tests).flat_map(|table| table.keys()).map(String::as_str);
         let used: BTreeSet<&str> = names.filter(|name| !name.starts_with("askbox-")).collect();
-        let page = include_str!("../../docs/dependencies.md");
+        let page = include_str!("../../docs/dev/dependencies.md");
         let tables = page.split("\n## ").skip(1);
         let explained: BTreeSet<&str> =
             tables.flat_map(str::lines).filter_map(|line| line.strip_prefix("| `")?.split_once("` |").map(|(name, _)| name)).collect();

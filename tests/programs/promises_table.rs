@@ -42,9 +42,9 @@ mod promises {
             }
         }
         for page in ["protocol.md", "reliability.md"] {
-            let text = fs::read_to_string(root.join("docs").join(page)).unwrap();
+            let text = fs::read_to_string(root.join("docs/dev").join(page)).unwrap();
             for heading in text.lines().filter(|line| line.starts_with("## ") || line.starts_with("### ")) {
-                let link = format!("](../docs/{page}#{})", anchor(heading.trim_start_matches('#')));
+                let link = format!("](../docs/dev/{page}#{})", anchor(heading.trim_start_matches('#')));
                 assert!(rows.iter().any(|row| row[1].ends_with(&link)), "no promise of the section \"{heading}\" of {page}");
             }
         }

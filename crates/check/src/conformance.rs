@@ -1,5 +1,5 @@
-//! `askbox conformance`: drives another implementation of the protocol, and prints what it violates. `docs/conformance.md` describes the
-//! lines that both exchange.
+//! `askbox conformance`: drives another implementation of the protocol, and prints what it violates. `docs/dev/conformance.md` describes
+//! the lines that both exchange.
 //!
 //! | file | idea |
 //! |---|---|
@@ -39,7 +39,7 @@ use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::text;
 
 /// The page of the protocol, whose sections are the clauses.
-const PAGE: &str = "docs/protocol.md";
+const PAGE: &str = "docs/dev/protocol.md";
 
 /// Runs the checks. The exit status is 1 if one is violated.
 ///

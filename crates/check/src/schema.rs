@@ -70,7 +70,7 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Adds the forms that docs/protocol.md makes readers accept and that the types never write.
+/// Adds the forms that docs/dev/protocol.md makes readers accept and that the types never write.
 fn accept_what_readers_accept(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -51,7 +51,7 @@
 //! **Crashes.** Each transition has one commit point. The next program that takes the workflow's lock completes a transition that
 //! a crash interrupted.
 //!
-//! `docs/protocol.md` in askbox's repository describes the files byte by byte, for a client in another language.
+//! `docs/dev/protocol.md` in askbox's repository describes the files byte by byte, for a client in another language.
 //!
 //! # What this crate leaves to others
 //! Claims and launches: the crate `askbox-run` and the program `relaunch`. So nothing here starts a process, except a command that the

@@ -1,4 +1,4 @@
-//! The protocol between the programs of two machines: one JSON object a line, with its kind in `line`. `docs/engine.md` describes it.
+//! The protocol between the programs of two machines: one JSON object a line, with its kind in `line`. `docs/dev/engine.md` describes it.
 //! It only grows: a reader skips kinds and fields that it does not know.
 
 use serde::{Deserialize, Serialize};

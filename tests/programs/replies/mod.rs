@@ -1,4 +1,4 @@
-//! The reply that each program receives for each decision of a person: `docs/replies.md`. The real programs of askbox stand between a
+//! The reply that each program receives for each decision of a person: `docs/dev/replies.md`. The real programs of askbox stand between a
 //! scripted agent and `ask-answer`, and the page has the bytes that came to the agent. `SNAPSHOTS=overwrite` writes the page anew.
 //!
 //! | file | idea |
@@ -68,7 +68,7 @@ fn each_reply_to_each_asker_is_as_the_page_shows_it() {
     let mut cells: Vec<_> = cells.into_inner().unwrap().into_values().collect();
     if only.is_empty() {
         let questions = cells.split_off(ASK_FOR_CALLS.len());
-        snapbox::assert_data_eq!(page::page(&cells, &questions), snapbox::file!["../../../docs/replies.md"].raw());
+        snapbox::assert_data_eq!(page::page(&cells, &questions), snapbox::file!["../../../docs/dev/replies.md"].raw());
     } else {
         eprintln!("{cells:#?}");
     }

@@ -48,7 +48,7 @@ class Trace(TypedDict, total=False):
 
 
 class Question(TypedDict, total=False):
-    """A question as it is posted. `docs/protocol.md` describes each field. Other fields are kept."""
+    """A question as it is posted. `docs/dev/protocol.md` describes each field. Other fields are kept."""
 
     workflow_id: str
     question: str

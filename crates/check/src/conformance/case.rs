@@ -67,7 +67,7 @@ impl Runner {
     /// # Errors
     /// [`Error::Failed`] if it cannot be started, or does not answer.
     pub fn probe(&mut self) -> Result<()> {
-        let hint = "docs/conformance.md describes the lines of a harness";
+        let hint = "docs/dev/conformance.md describes the lines of a harness";
         match self.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()})) {
             Ok(Reply::Unsupported) => Ok(()),
             Ok(other) => Err(Error::failed(format!("the harness does not say that it lacks the operation `none`: {other:?}"), hint)),

@@ -8,7 +8,7 @@ use crate::conformance::{answers, crashes, documents, hashes, locks, names, orde
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// The section of docs/protocol.md that has the rule.
+    /// The section of docs/dev/protocol.md that has the rule.
     pub clause: &'static str,
     /// The rule, in one sentence.
     pub rule: &'static str,

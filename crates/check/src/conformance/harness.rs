@@ -192,7 +192,7 @@ fn read(line: &str) -> Verdict<Reply> {
         return Ok(Reply::Done(reply));
     }
     let Ok(kind) = serde_json::from_value(reply["error"].clone()) else {
-        return violated(format!("a reply has another `error` than the kinds of docs/conformance.md: {}", excerpt(line)));
+        return violated(format!("a reply has another `error` than the kinds of docs/dev/conformance.md: {}", excerpt(line)));
     };
     Ok(Reply::Refused(kind, reply["message"].as_str().unwrap_or_default().to_owned()))
 }

@@ -352,7 +352,7 @@ fn wrong_field(e: &serde_path_to_error::Error<serde_json::Error>) -> Error {
     } else if message.ends_with("is there twice") {
         "keep one of the two"
     } else {
-        "see docs/protocol.md for what the field holds"
+        "see docs/dev/protocol.md for what the field holds"
     };
     Error::invalid(if path == "." { "file" } else { &path }, message, fix)
 }

@@ -1,5 +1,5 @@
-//! The text of a number in the JSON that is written and hashed. `docs/protocol.md` defines it. The text must not change with a library, because
-//! hashes and signatures cover it.
+//! The text of a number in the JSON that is written and hashed. `docs/dev/protocol.md` defines it. The text must not change with a library,
+//! because hashes and signatures cover it.
 
 use std::io;
 

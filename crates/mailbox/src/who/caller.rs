@@ -1,7 +1,7 @@
 //! The process that acts: its name, its channel, and its origin.
 //!
 //! A program makes one [`Caller`] when it starts, and hands it down. The transitions ask the caller, under the workflow's lock,
-//! what it may decide. No surface has rules of its own. `docs/architecture.md` holds the whole table, and a test tries every cell
+//! what it may decide. No surface has rules of its own. `docs/dev/architecture.md` holds the whole table, and a test tries every cell
 //! of it.
 //!
 //! # Limitations

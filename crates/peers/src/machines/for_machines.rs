@@ -1,4 +1,4 @@
-//! The commands of `ask-answer` that another machine runs here: `list --json --watch` and `--offer FILE --json`. See `docs/engine.md`.
+//! The commands of `ask-answer` that another machine runs here: `list --json --watch` and `--offer FILE --json`. See `docs/dev/engine.md`.
 //!
 //! The list prints the waiting questions and then each change, one JSON object a line, until the reader goes away. It follows file events.
 //! Now and then it also looks at everything, for file systems without events. An offer of an answer prints a greeting as the first line,
