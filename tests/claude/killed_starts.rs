@@ -2,7 +2,7 @@
 //! Every answer is then delivered, told once and acted on once.
 //!
 //! Two of three kills hit the agent, the third its supervisor. `ASKBOX_STARTS=N` kills N starts of each kind. `tests/run starts N` sets
-//! it, and prints the rows of docs/dev/reliability.md.
+//! it, and prints what docs/dev/reliability.md sums up.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
