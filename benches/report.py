@@ -33,15 +33,25 @@ class Table:
         self.rows += [(None, None, title, None, None)] * bool(title) + other.rows
 
     def markdown(self):
-        lines = []
-        for number, what, value, target, met in self.rows:
+        lines, beside = [], {}
+        for number, what, value, target, met in [*self.rows, (None, None, "", None, None)]:
+            mark = {True: "met", False: "**missed**", None: ""}[met]
+            if beside and not (number and BESIDE.search(what)):
+                if number is None and what is not None:
+                    continue  # The times behind a ratio.
+                lines += grid(beside) + ([f"\n{COLUMNS}"] if number else [])
+                beside = {}
             if what is None:
                 words = INTRODUCTIONS.get(value)
-                lines.append(f"\n## {value}\n\n" + (f"{words}\n\n" if words else "") + COLUMNS)
+                lines += [f"\n## {value}\n" + (f"\n{words}\n" if words else "")] if value else []
             elif number is None:
-                lines.append(f"| | *{what}* | | | |")
+                lines += [note] if (note := f"| | *{what}* | | | |") not in lines else []
+            elif BESIDE.search(what):
+                name, much = BESIDE.split(what)[0], BESIDE.search(what)[1]
+                beside.setdefault(name, []).append((much, str(value), target, met))
             else:
-                lines.append(f"| {number} | {what} | {value} | {target} | {({True: 'met', False: '**missed**', None: ''})[met]} |")
+                lines += [COLUMNS] if not lines or lines[-1].endswith("\n") else []
+                lines.append(f"| {number} | {what} | {value} | {target} | {mark} |")
         return "\n".join(lines) + "\n"
 
     def svg(self):
@@ -74,33 +84,43 @@ class Table:
         PAGE.with_suffix(".svg").write_text(self.svg())
 
 
+# The end of a row that compares a program beside much with the same beside little.
+BESIDE = re.compile(r" with (\d+ .+ / with \w+)$")
+
+
+def grid(beside):
+    """A table of ratios: a line for each program, a column for each kind of much. Of a ratio that is met, only the number is shown."""
+    columns = list(dict.fromkeys(much for cells in beside.values() for much, *_ in cells))
+    lines = ["| | " + " | ".join(much.replace("/ with", "/") for much in columns) + " | target |", "|---|" + "---|" * (len(columns) + 1)]
+    for name, cells in beside.items():
+        shown = {much: value.split(" ")[0] if met else f"**{value}**" for much, value, _, met in cells}
+        targets = dict.fromkeys(target if len({t for _, _, t, _ in cells}) == 1 else re.sub(r"\d+ ×", "n ×", target) for _, _, target, _ in cells)
+        lines.append(f"| {name} | " + " | ".join(shown.get(much, "") for much in columns) + f" | {', '.join(targets)} |")
+    return lines
+
+
 PAGE = PROJECT / "docs" / "dev" / "benchmarks.md"
 COLUMNS = "| | what | measured | target | |\n|---|---|---|---|---|"
 # What stands below the titles of some sections.
 INTRODUCTIONS = {
     "Small agent": "The API is a server on loopback.",
-    "Scale": """Everything is measured with little and with much history, by turns. The script writes the history itself: ten rounds for each
-workflow, and every other workflow is a child of the one before it. Its documents are hard links to a few files. The folders of the
-attempts are left out, because no measured step reads them.""",
-    "After a year": """Each program does the same beside little and beside much, by turns. A row compares the time of the processor: the median
-beside much divided by the median beside little. The script writes the rounds of the past itself, in the shape of a round that the
-programs made, and compares that shape with a second round of theirs. A program that prints everything may take as many times longer as
-there is more to print.
+    "Scale": """Each step is measured with little and with much history, by turns. The script writes the history: ten rounds for each workflow, and
+every other workflow is a child of the one before it. The folders of the attempts are left out, because no measured step reads them.""",
+    "After a year": """Each program does the same beside little and beside much, by turns. A cell is the ratio of the processor's times, in bold if it or
+the memory misses the target. A program that prints everything may take n times longer, if there is n times more to print. The script writes
+past rounds in the shape of a round that the programs made.
 
-The inbox and the page show how many questions wait, the most urgent first, so both read the names of all that wait. The page keeps a few
-fields of each question in memory. The kernel marks each file of a folder that begins to be watched.""",
+The inbox and the page show how many questions wait, the most urgent first, so both read the names of all. The page keeps a few fields of each
+question in memory. The kernel marks each file of a folder that begins to be watched.""",
 }
 HEAD = """# Benchmarks
 
-`benches/run` writes this page and [the picture](benchmarks.svg), whole and in one go. Only the ratios count, because the absolute times of one
-machine drift by a third within an hour. [Building](building.md) says what builds cost, and what the programs are made of.
+`benches/run` writes this page and [the picture](benchmarks.svg). Only the ratios count: the absolute times of one machine drift by a third within
+an hour. [Building](building.md) says what builds cost, and what the programs are made of.
 
-Each ratio compares two programs that ran by turns, pinned to one CPU. The page gives the ratio of the medians and, in brackets,
-the quartiles of the ratios of neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest system
-calls, and do nothing else.
-
-The main column measures the static release build that users install
-(`cargo build --profile dist --target x86_64-unknown-linux-musl`). Rows named "gnu build" measure a plain `cargo build --profile dist`.
+Each ratio compares two programs that ran by turns, pinned to one CPU: the ratio of the medians and, in brackets, the quartiles of the ratios of
+neighbouring runs. The C programs of `benches/c` do the same durable writes with the fewest system calls, and nothing else. The rows measure the
+static release build (`cargo build --profile dist --target x86_64-unknown-linux-musl`), and "gnu build" a plain `cargo build --profile dist`.
 
 ![Ratios and their targets](benchmarks.svg)
 """
