@@ -11,7 +11,7 @@ POST = [TEXT, *OPTIONS, "-w"]
 WORK = "a third is clap, which describes each argument with its help before it reads a word, a quarter the allocator; see [Building](building.md)"
 LENGTH = "see [Building](building.md) for what the programs are made of"
 ANCESTORS = (
-    "an answer keeps through what it came: `ask-answer` reads the configuration, and asks `/proc` about each ancestor whether it is an agent or a run"
+    "`ask-answer` notes through what an answer came, so it reads the configuration, and asks `/proc` about each ancestor whether it is an agent or a run"
 )
 STATE = {
     "workflow_id": "x",

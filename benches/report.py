@@ -45,7 +45,7 @@ class Table:
                 words = INTRODUCTIONS.get(value)
                 lines += [f"\n## {value}\n" + (f"\n{words}\n" if words else "")] if value else []
             elif number is None:
-                lines += [note] if (note := f"| | *{what}* | | | |") not in lines else []
+                lines += [note] if (note := f"| | *{what.replace('; ', ' · ')}* | | | |") not in lines else []
             elif BESIDE.search(what):
                 name, much = BESIDE.split(what)[0], BESIDE.search(what)[1]
                 beside.setdefault(name, []).append((much, str(value), target, met))
