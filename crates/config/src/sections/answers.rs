@@ -17,27 +17,25 @@ const MOST: usize = 64;
 section! {
     /// `[answers]`: whose answers count, and how answers are signed.
     "answers" Answers {
-        /// The ways in which a person's answer may come: `"terminal"` (a command or the inbox, below no agent), `"web"` (the page),
-        /// `"message"` (a reply to a notification), `"hook"`, `"mcp"` and `"agent"` (an agent's hook, tool call or command), `"file"`
-        /// (made by hand, or by a version that does not record the way). Any other answer is refused: it is moved to `quarantine/`, and
-        /// the question waits again. Without `require_signed`, anybody who can write to the mailbox can also write any of these words.
-        /// Example: `["terminal", "web"]`.
+        /// The ways in which an answer may come: `"terminal"`, `"web"` (the page), `"message"` (a button), `"hook"`, `"mcp"` and `"agent"`
+        /// (of an agent), `"file"` (made by hand). Any other answer goes to `quarantine/`, and the question waits again. Example:
+        /// `["terminal", "web"]`.
         accept: Vec<Way> = Through::ALL.into_iter().map(Way).collect(),
-        /// Whether an answer in the way `"file"` may also allow or refuse a tool call, answer the dialog of a live session, or answer a
-        /// question of an MCP server. `false`: only its other answers count. With `require_signed`, the signature decides instead.
+        /// True if an answer by `"file"` may also decide a tool call, a dialog, or a question of an MCP server. With `require_signed`, the
+        /// signature decides instead.
         permits_by_file: bool = false,
-        /// Whether a person's answer counts only with a signature of one of `trusted_keys`, which covers the whole question and the
-        /// answer. An asker's default then decides nothing: the question stays open. Questions that wait for an event, and tasks, go on
-        /// without a signature.
+        /// True if an answer counts only with a signature of one of `trusted_keys`. A default of the asker then decides nothing. Waits for
+        /// events, and tasks, need no signature.
         require_signed: bool = false,
-        /// The public keys of the people who answer, as `askbox keygen` prints them. A line of an SSH key (`ssh-ed25519 AAAA… ann`,
-        /// `sk-ssh-ed25519@openssh.com AAAA… ann`) is one as well. Example: `["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"]`.
+        /// The public keys of the people who answer, as `askbox keygen` prints them, or lines of SSH keys (`ssh-ed25519`,
+        /// `sk-ssh-ed25519@openssh.com`). Example: `["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"]`.
         trusted_keys: Vec<PublicKey> = Vec::new(),
-        /// The file of the secret key, by its absolute path. The programs that read this configuration sign answers with it. `""`:
-        /// none. Keep the file where no agent can read it. Example: `"/home/ann/.config/askbox/answer.key"`.
+        /// The absolute path of the secret key that signs answers. Keep it where no agent can read it. Example:
+        /// `"/home/ann/.config/askbox/answer.key"`.
         sign_key: PathBuf = PathBuf::new(),
-        /// A program, with its arguments, that signs instead of `sign_key`: it reads the bytes on standard input and prints their Ed25519 signature in
-        /// base64, or an SSH signature. It has two minutes. Example: `["ssh-keygen", "-Y", "sign", "-n", "askbox-answer", "-f", "/home/ann/.ssh/id_ed25519_sk.pub"]`.
+        /// A program that signs instead of `sign_key`, within two minutes: bytes on standard input, an Ed25519 signature in base64 or an
+        /// SSH signature on standard output. Example: `["ssh-keygen", "-Y", "sign", "-n", "askbox-answer", "-f",
+        /// "/home/ann/.ssh/id_ed25519_sk.pub"]`.
         sign_command: Vec<String> = Vec::new(),
     }
 }

@@ -10,18 +10,14 @@ const MOST: usize = 64;
 section! {
     /// `[approvals]`: the tool calls that a person is asked about, and those that are refused.
     "approvals" Approvals {
-        /// Calls that a person is asked about before they are made. The run ends, and costs nothing while it waits. Once the call is
-        /// allowed, the run goes on with exactly this call. Rules in Claude Code's spelling: `Tool` (all its calls), `Bash(git push:*)`
-        /// (commands that begin with these words), `Bash(make deploy)` (exactly this command), `mcp__server__tool`, `mcp__server`. No
-        /// other form is understood. A rule for Bash also matches a command that is part of a longer one (`cd x && git push`), and a
-        /// command that may be the one it names, also within an option's value (`tar --to-command='git push'`). Do not allow the same
-        /// calls in `allowed_tools` or in Claude Code's own settings. Example: `["Bash(git push:*)", "Write"]`.
+        /// Calls that a person decides before they are made. The run ends until then, and goes on with exactly this call. Rules: `Tool`,
+        /// `Bash(git push:*)` (commands that begin with these words, also within longer ones), `Bash(make deploy)` (exactly this one),
+        /// `mcp__server__tool`, `mcp__server`. Example: `["Bash(git push:*)", "Write"]`.
         ask: Vec<ToolRule> = Vec::new(),
-        /// Calls that are refused, in the same spelling. They are refused even if `ask` names them as well. Example: `["Bash(rm:*)"]`.
+        /// Calls that are refused, even if `ask` names them. Example: `["Bash(rm:*)"]`.
         refuse: Vec<ToolRule> = Vec::new(),
-        /// Whether a person is asked about a call that Claude Code's own rules stop, because nobody has permitted it. The agent waits
-        /// for the answer as long as `limits.hold`. Then the run ends, and goes on once a person has decided. `false`: such calls are
-        /// refused, and `relaunch status` counts them.
+        /// True if a person is asked about a call that nobody has permitted. The run waits as long as `limits.hold`, then ends until the
+        /// call is decided. `false`: such calls are refused.
         ask_stopped: bool = true,
     }
 }

@@ -15,32 +15,26 @@ const LONGEST_HOLD: Duration = Duration::from_secs(366 * 86_400);
 section! {
     /// `[live]`: the dialogs of sessions that a person attends.
     "live" Live {
-        /// Whether each dialog of an attended session of Claude Code is a question of the mailbox as well. The dialog stays open at its
-        /// terminal, and the first answer counts. The plugin brings the hook that this needs.
+        /// True if dialogs of attended sessions of Claude Code are questions of the mailbox as well. The plugin brings the hook for it.
         enabled: bool = false,
-        /// How long a dialog is left to the person at the terminal alone, before it is asked in the mailbox too.
+        /// How long a dialog is left to its terminal alone.
         grace: Span = Span(Duration::from_secs(10)),
-        /// How long a background agent of such a session waits for an answer. Nothing is shown at the terminal in that time. Then its
-        /// dialog opens there, and the question is withdrawn. `"30d"`: as long as it takes.
+        /// How long a background agent waits for an answer before its dialog opens at the terminal. `"30d"`: as long as it takes.
         hold: Span = Span(Duration::from_secs(300)),
-        /// Whether sessions ask as well that nobody attends: `claude -p` and programs with the Agent SDK, if askbox has not started them.
-        /// Without an answer within `hold`, such a call goes on as it does without askbox. `claude -p` refuses it.
+        /// True if `claude -p` and programs with the Agent SDK that askbox has not started ask as well, for the time of `hold`.
         unattended: bool = false,
-        /// Whether the approvals and questions of Codex's sessions are questions of the mailbox as well. The watcher (`relaunch watch`)
-        /// connects to the daemon that `codex` starts, in `$CODEX_HOME` or `~/.codex`. The plugin, its hook and
-        /// `enabled` are not needed for this.
+        /// True if the watcher brings the dialogs of the daemon of Codex (`$CODEX_HOME` or `~/.codex`) into the mailbox. `enabled` is not
+        /// needed.
         codex: bool = false,
-        /// Whether the permissions and questions of opencode's sessions are questions of the mailbox as well. `askbox setup --opencode`
-        /// writes the plugin for opencode that this needs. The other plugin, its hook and `enabled` are not needed.
+        /// True if the dialogs of opencode come into the mailbox, by the plugin that `askbox setup --opencode` writes.
         opencode: bool = false,
-        /// An experiment, which may change or go: whether the permissions of Copilot's sessions are questions of the mailbox as well.
-        /// `askbox setup --copilot` writes the extension for Copilot that this needs, and sessions need `copilot --experimental`.
+        /// An experiment: true if permissions of `copilot --experimental` come into the mailbox, by the extension that `askbox setup
+        /// --copilot` writes.
         experimental_copilot: bool = false,
-        /// An experiment, which may change or go: whether the permissions of Qwen's sessions are questions of the mailbox as well. Only
-        /// sessions that were started as `askbox live qwen -- ARGS` in place of `qwen ARGS` take part.
+        /// An experiment: true if permissions of sessions that were started as `askbox live qwen -- ARGS` come into the mailbox.
         experimental_qwen: bool = false,
-        /// The programs whose dialogs are told as news: `"kimi"`, `"gemini"`. Nobody can answer their dialogs in the mailbox. After `grace`,
-        /// the targets get the event `at_terminal`. `askbox setup` shows the hooks that this needs. Example: `["kimi", "gemini"]`.
+        /// Programs whose dialogs are only told to the targets, as `at_terminal`. `askbox setup` shows the hooks for it. Example: `["kimi",
+        /// "gemini"]`.
         news: Vec<Program> = Vec::new(),
     }
 }

@@ -20,23 +20,19 @@ const LONGEST_NAME: usize = 32;
 section! {
     /// `[notify]`: when people are told what happens to questions.
     "notify" Notify {
-        /// A program and its arguments: the short form of a `[target.command]` with `exec`. `[]`: nothing is run.
-        /// Example: `["notify-askbox", "--desktop"]`.
+        /// The short form of a `[target.command]` with `exec`. Example: `["notify-askbox", "--desktop"]`.
         command: Vec<String> = Vec::new(),
-        /// How long one attempt to notify a target may take; more than zero. After that time its program is killed, with its process
-        /// group.
+        /// The longest time of one attempt to tell a target; more than zero. Then its process group is killed.
         time_limit: Span = Span(Duration::from_secs(30)),
-        /// How long a new question waits before anybody is told, so that a person who answers within this time at a terminal is not
-        /// disturbed.
+        /// How long a new question waits before anybody is told.
         grace: Span = Span(Duration::from_secs(20)),
-        /// How much longer a new question waits, at most, while an inbox is open at a terminal or a page of `askbox web` is visible. The
-        /// question of a dialog also waits while somebody types at the session's own terminal.
+        /// How much longer a new question waits at most while an inbox is open or a page is visible, or, for a dialog, while somebody types
+        /// at its terminal.
         present: Span = Span(Duration::from_secs(300)),
-        /// How long before a question's expiry the event `expiring` is sent, at most. If a quarter of the question's time is shorter
-        /// than this, the event is sent that long before the expiry. `"0s"`: never.
+        /// How long before a question's expiry `expiring` is sent, at most: a quarter of its time if that is shorter. `"0s"`: never.
         expiring: Span = Span(Duration::from_secs(1800)),
-        /// The hours in which nobody is notified, in local time. Afterwards all that happened comes as one message. Questions of
-        /// priority 10 and more are told all the same. `""`: none. Example: `"22:00-07:00"`.
+        /// The hours, in local time, in which only questions of priority 10 and more are told. The rest comes afterwards as one message.
+        /// Example: `"22:00-07:00"`.
         quiet: QuietHours = QuietHours::default(),
     }
 }
@@ -44,29 +40,28 @@ section! {
 section! {
     /// `[target.NAME]`: one place where people are told. Exactly one of `exec`, `desktop`, `webhook` and `ntfy` says how.
     "target.*" Target {
-        /// A program and its arguments. It gets the event as its last argument and as JSON on standard input. Example: `["notify-askbox"]`.
+        /// A program that gets the event as its last argument and as JSON on standard input. Example: `["notify-askbox"]`.
         exec: Vec<String> = Vec::new(),
-        /// Whether a notification appears on this computer's desktop, by `notify-send` (on macOS by `osascript`).
+        /// True for this computer's desktop, by `notify-send` (on macOS by `osascript`).
         desktop: bool = false,
         /// A URL that gets the event as JSON, by `curl`. Example: `"https://example.org/askbox"`.
         webhook: String = String::new(),
-        /// The file with the secret that signs the webhook's requests (HMAC-SHA256). `""`: they are not signed.
+        /// The file with the secret that signs the webhook's requests (HMAC-SHA256).
         secret_file: PathBuf = PathBuf::new(),
         /// The URL of an ntfy topic, by `curl`. Example: `"https://ntfy.sh/my-secret-topic"`.
         ntfy: String = String::new(),
-        /// The URL of a second topic of that server. A message then has up to three buttons, which answer through this topic. `""`: no
-        /// buttons. Example: `"https://ntfy.sh/my-other-secret-topic"`.
+        /// The URL of a second topic of that server, for up to three buttons that answer. Example:
+        /// `"https://ntfy.sh/my-other-secret-topic"`.
         ntfy_replies: String = String::new(),
-        /// The file with the access token of the ntfy server. `""`: none.
+        /// The file with the access token of the ntfy server.
         token_file: PathBuf = PathBuf::new(),
-        /// The page that a notification opens; `{workflow}` and `{question_id}` are replaced. Example: `"https://box.example/q/{workflow}"`.
+        /// The page that a notification opens. Example: `"https://box.example/q/{workflow}/{question_id}"`.
         open: String = String::new(),
         /// The events that this target is told about.
         events: Vec<Event> = Event::ALL.to_vec(),
-        /// Whether this target is told about the dialogs of live sessions (`[live]`). `"also"`: about them and all others. `"only"`: about
-        /// nothing else. `"never"`: about the others alone.
+        /// The dialogs of live sessions: `"also"` tells of them and all others, `"only"` of nothing else, `"never"` of the others alone.
         live: LiveNews = LiveNews::Also,
-        /// The name of the person who answers through this target. `""`: the target's name.
+        /// The name of the person who answers here. `""`: the target's name.
         person: String = String::new(),
     }
 }

@@ -14,17 +14,15 @@ section! {
     /// `[peers.NAME]`: another machine with a mailbox, which is reached by ssh. NAME is put before the ids of its questions:
     /// `NAME:WORKFLOW`.
     "peers.*" PeerConfig {
-        /// The machine as ssh knows it: a host, `USER@HOST`, or a name of your ssh configuration. A key or an agent must let you in without a
-        /// question. `""`: the machine is not asked. Example: `"build.example.org"`.
+        /// The machine as ssh knows it. ssh must let you in without a question. Example: `"build.example.org"`.
         ssh: String = String::new(),
-        /// A PostgreSQL database that several machines bring their questions into by `askbox sync`. Connect to it with the role of a
-        /// person. `""`: none. Each machine has the name of its role. Example: `"postgresql://ann@db.example.org/askbox"`.
+        /// A PostgreSQL database of `askbox sync`, with the role of a person. Example: `"postgresql://ann@db.example.org/askbox"`.
         postgres: String = String::new(),
-        /// Further arguments for ssh, before the machine's name. Example: `["-p", "2222"]`.
+        /// Further arguments for ssh. Example: `["-p", "2222"]`.
         ssh_options: Vec<String> = Vec::new(),
-        /// The mailbox there. `""`: the one that ask-answer uses there without `--mailbox`.
+        /// The mailbox there. `""`: the default there.
         mailbox: String = String::new(),
-        /// The program ask-answer there, if ssh does not find it: a path from `/` or `~/` on. Example: `"~/.local/bin/ask-answer"`.
+        /// `ask-answer` there, if ssh does not find it: a path from `/` or `~/` on. Example: `"~/.local/bin/ask-answer"`.
         program: String = "ask-answer".into(),
     }
 }
@@ -81,14 +79,12 @@ fn no_option(words: &[String]) -> Option<&str> {
 section! {
     /// `[sync]`: the database of `askbox sync`.
     "sync" Sync {
-        /// The PostgreSQL database, as a URL or as key=value pairs, without a password: that comes from `~/.pgpass` or `$PGPASSWORD`.
-        /// The role is the name of this host. `""`: the database that the variables `PGHOST`, `PGUSER` and so on name. Example:
-        /// `"postgresql://laptop@db.example.org/askbox"`.
+        /// The database, as a URL or key=value pairs, without a password (`~/.pgpass`, `$PGPASSWORD`). The role is the name of this host.
+        /// `""`: `PGHOST`, `PGUSER` and so on. Example: `"postgresql://laptop@db.example.org/askbox"`.
         database: String = String::new(),
-        /// The file with the certificates (PEM) that the server's own certificate is checked against over a network. `""`:
-        /// `$PGSSLROOTCERT`, else the certificates of this system.
+        /// The certificates (PEM) that the server's is checked against. `""`: `$PGSSLROOTCERT`, else those of this system.
         root_certificate: PathBuf = PathBuf::new(),
-        /// How often the database is asked for offers, approximately; more than zero.
+        /// About how often the database is asked for offers; more than zero.
         poll: Span = Span(Duration::from_secs(2)),
     }
 }

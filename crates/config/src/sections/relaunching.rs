@@ -26,46 +26,41 @@ pub enum Mode {
 section! {
     /// `[relaunch]`: when and how answers become runs.
     "relaunch" Relaunch {
-        /// How the agent that gets an answer is started. `"fresh"`: in a new session, which is told where the checkpoint is.
-        /// `"resume"`: in a fork of the session that asked. That works if askbox launched that session, for this workflow or provably
-        /// for the one that the question was asked in, and if its transcript exists. Otherwise the agent starts in a new session, and
-        /// the log says why. `"auto"`: `fresh` if the question names a checkpoint, otherwise `resume`. `relaunch status ID` says why
-        /// `auto` chose so, and about how many tokens both ways cost.
+        /// How an agent gets an answer. `"fresh"`: in a new session, which is told where the checkpoint is. `"resume"`: in a fork of the
+        /// session that asked, if askbox launched it and its transcript exists, else in a new one. `"auto"`: `fresh` if the question names
+        /// a checkpoint, otherwise `resume`. `relaunch status ID` says why.
         mode: Mode = Mode::Auto,
-        /// How many runs may be live at the same time, at least 1. The runs of all watchers count together. The other rounds wait in
-        /// the order of their answers. A run that a person starts by hand (`relaunch ID`, `run`, `retry`) starts at once, and counts.
+        /// The most live runs at the same time, of all watchers together, at least 1. The others wait in the order of their answers. A run
+        /// that a person starts by hand starts at once, and counts.
         max_concurrent: usize = 4,
-        /// How many attempts of a round may fail, at least 1. After the last one the round is parked until `relaunch retry`. An attempt
-        /// that was stopped, was throttled or reached a limit is not counted.
+        /// How many attempts of a round may fail before it is parked, at least 1. Attempts that were stopped, throttled or reached a limit
+        /// do not count.
         attempts: u32 = 5,
-        /// The pause after the first failed attempt. The pause doubles with each further failure, up to `backoff_max`.
+        /// The pause after the first failed attempt, which doubles up to `backoff_max`.
         backoff: Span = Span(Duration::from_secs(10)),
         /// The longest pause between two attempts.
         backoff_max: Span = Span(Duration::from_secs(15 * 60)),
-        /// How long a round is tried again while the API is overloaded, limits the rate or cannot be reached, or
-        /// while the machine is short of processes. After that time the round is parked. These tries are not counted in `attempts`.
+        /// How long a round is tried again while the API is overloaded or not reached, or processes are short. Then it is parked. These
+        /// tries are not counted in `attempts`.
         throttle_deadline: Span = Span(Duration::from_secs(12 * 3600)),
-        /// A round is parked after this many equal failures in a row, even if `attempts` would allow more. `0`: never for this reason.
+        /// A round is parked after this many equal failures in a row. `0`: never for this reason.
         same_failure: u32 = 3,
-        /// If this many runs fail within `breaker_window` and none is delivered in between, the watcher pauses the whole queue for
-        /// `breaker_pause`. `0`: the queue is never paused.
+        /// After this many failed runs within `breaker_window`, and none delivered, the queue is paused. `0`: never.
         breaker_failures: u32 = 10,
-        /// The time within which `breaker_failures` are counted; more than zero.
+        /// The time in which failures are counted; more than zero.
         breaker_window: Span = Span(Duration::from_secs(10 * 60)),
-        /// How long the queue is paused; more than zero. Then one run is tried. If it is delivered, the queue goes on. If it fails, the next
-        /// pause is twice as long, up to eight times this value.
+        /// How long the queue is paused; more than zero. Then one run is tried. If it fails, the next pause is twice as long, up to eight
+        /// times this value.
         breaker_pause: Span = Span(Duration::from_secs(5 * 60)),
-        /// The prompt for a new session that gets an answer. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` are replaced.
-        /// `{answer}` must be there, and another name in braces is an error. Braces around anything but a name of lower-case letters
-        /// stand for themselves. The template goes on a new line behind a text. A text at the beginning of a line is quoted (`> `), and so
-        /// is one of several lines. `""`: the built-in prompt. Example: `"{question} {answer} Continue from {checkpoint}."`.
+        /// The prompt for a new session. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` (needed) are replaced; another name
+        /// in braces is an error. A text at the beginning of a line, or of several lines, is quoted (`> `). `""`: the built-in prompt.
+        /// Example: `"{question} {answer} Continue from {checkpoint}."`.
         prompt: PromptTemplate = PromptTemplate::default(),
-        /// Folders that a run may use as its `CLAUDE_CONFIG_DIR`, besides the watcher's own. If a question names any other folder, its
-        /// run goes without it, and the log says so. Example: `["/home/ann/.claude-work"]`.
+        /// Folders that a run may use as `CLAUDE_CONFIG_DIR` if its question names them, besides the watcher's own. Example:
+        /// `["/home/ann/.claude-work"]`.
         config_dirs: Vec<PathBuf> = Vec::new(),
-        /// An agent runs in the folder that its question names only if that folder lies under one of these after links are resolved.
-        /// Otherwise it runs in the folder of the workflow's earlier runs or in the home folder. This is checked again at each launch: a
-        /// round is parked if its folder leads somewhere else by then. `[]`: every folder is allowed. Example: `["/home/ann/src"]`.
+        /// An agent runs in its question's folder only below one of these, with links resolved. Otherwise it runs in the workflow's earlier
+        /// folder or the home folder. A folder that leads out later parks the round. `[]`: every folder. Example: `["/home/ann/src"]`.
         cwd_roots: Vec<PathBuf> = Vec::new(),
     }
 }

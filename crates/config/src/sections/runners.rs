@@ -16,8 +16,7 @@ use askbox_mailbox::id::WorkflowId;
 section! {
     /// `[runner]`: the agent programs.
     "runner" Runners {
-        /// The NAME of the `[runner.NAME]` section for every workflow that no `workflows` of another section names. `"claude"` needs no
-        /// section.
+        /// The NAME of the `[runner.NAME]` for workflows that no other section names. `"claude"` needs no section.
         default: String = "claude".into(),
     }
     and {
@@ -30,45 +29,39 @@ section! {
 section! {
     /// `[runner.NAME]`: one agent program.
     "runner.*" Runner {
-        /// How askbox and the program talk. `"claude"`: in Claude Code's stream-json on standard input and output. `"program"`: it is any
-        /// script or program. It gets the answered round as one JSON object on standard input, and its exit status says how the round
-        /// ends. The guide for programs has the details. `"acp"`: in the Agent Client Protocol, as Codex, opencode, Kimi, Copilot, Qwen and
-        /// Gemini speak it. The page about agents has the details.
+        /// How askbox and the program talk. `"claude"`: Claude Code's stream-json. `"program"`: any program; the answered round on standard
+        /// input, and the exit status says how it ends. `"acp"`: the Agent Client Protocol, as Codex, opencode, Kimi, Copilot, Qwen and
+        /// Gemini speak it.
         kind: RunnerKind = RunnerKind::Claude,
-        /// The agent program: a path, or a name on the watcher's `PATH`. A runner of the kind `"program"` must name one. For the kind
-        /// `"acp"`, the preset has the default.
+        /// The agent program: a path, or a name on the watcher's `PATH`. The kind `"program"` must name one, and for `"acp"` the preset has
+        /// the default.
         program: String = CLAUDE.into(),
-        /// The ids of the workflows that this runner runs. `*` stands for any characters. No id may fit two runners. `runner.default` runs
-        /// all other workflows. Example: `["billing-*"]`.
+        /// The ids of the workflows that this runner runs; `*` stands for any characters. No id may fit two runners. Example:
+        /// `["billing-*"]`.
         workflows: Vec<WorkflowPattern> = Vec::new(),
-        /// More arguments for the agent program, after askbox's own. A runner of the kind `"program"` has no others, and `{workflow_id}` in
-        /// them stands for the workflow's id. Example: `["--model", "opus"]`.
+        /// More arguments, after askbox's own. The kind `"program"` has no others, and `{workflow_id}` is replaced there. Example:
+        /// `["--model", "opus"]`.
         args: Vec<String> = Vec::new(),
-        /// More environment variables of the agent program. They override the others. Example: `{ LANG = "C.UTF-8" }`.
+        /// More environment variables, which override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
-        /// The preset of a runner of the kind `"acp"`. It says the program, arguments, environment and mode of `"codex"`, `"copilot"`, `"gemini"`,
-        /// `"kimi"`, `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the preset with the NAME of the runner, if there is one.
+        /// The preset of the kind `"acp"`, with program, arguments, environment and mode: `"codex"`, `"copilot"`, `"gemini"`, `"kimi"`,
+        /// `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the one with the NAME of the runner.
         preset: String = String::new(),
-        /// The mode that a session of a runner of the kind `"acp"` is put into whenever it is opened, in the agent's own word. `""`: the preset's
-        /// mode, or else the agent's default. Use a mode that makes the agent ask for permissions. Example: `"read-only"`.
+        /// The mode of the sessions of the kind `"acp"`, in the agent's own word. Use one that asks for permissions. `""`: the preset's,
+        /// else the agent's. Example: `"read-only"`.
         mode: String = String::new(),
-        /// Whether a runner of the kind `"acp"` offers its agent the tools of `askbox mcp`, as an MCP server that the agent starts. The
-        /// agents of the presets `"copilot"` and `"pi"` start none. The page about agents has the details.
+        /// True if the kind `"acp"` offers its agent the tools of `askbox mcp`. `"copilot"` and `"pi"` start none.
         mcp: bool = true,
-        /// The value of `--permission-mode`. With `"default"`, a call that no rule permits becomes a question to a person, or is refused:
-        /// see `approvals.ask_stopped`. `""`: the option is not given, so the mode of the user's own settings applies, or else the agent
-        /// program's own, which differs between versions. Example: `"acceptEdits"`.
+        /// The value of `--permission-mode`. With `"default"`, a call that no rule permits is asked about or refused: see
+        /// `approvals.ask_stopped`. `""`: the option is not given. Example: `"acceptEdits"`.
         permission_mode: String = "default".into(),
-        /// The tools that the agent may use without asking: one `--allowedTools` rule each. Any other call that needs a permission
-        /// becomes a question to a person, or is refused: see `approvals.ask_stopped`. The list replaces the default, so repeat the
-        /// default's rules. With the kind `"acp"`, askbox itself allows such calls when the agent asks: `Tool`, `Bash(WORDS:*)` and
-        /// `Bash(COMMAND)`, if the call surely is one of them.
+        /// The tools that need no permission, one `--allowedTools` rule each. The list replaces the default, so repeat that. With the kind
+        /// `"acp"`, askbox itself allows such calls: `Tool`, `Bash(WORDS:*)` and `Bash(COMMAND)`.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),
-        /// Whether the agent has the Task tool (newer versions call it Agent), which starts subagents inside the agent's session. With
-        /// `false`, the agent works alone, and starts other agents only by `relaunch spawn`, if `allowed_tools` permits that.
+        /// True if the agent has the Task tool (Agent), which starts subagents inside its session. With `false`, it starts others only by
+        /// `relaunch spawn`, if permitted.
         task_tool: bool = true,
-        /// Whether the agent is started with `--dangerously-skip-permissions`, which bypasses every permission check. `permission_mode` is
-        /// then not used.
+        /// True to start the agent with `--dangerously-skip-permissions`, without any permission check.
         dangerously_skip_permissions: bool = false,
     }
 }

@@ -11,12 +11,12 @@ use askbox_mailbox::time::Span;
 section! {
     /// `[traces]`: the spans of rounds that the watcher sends to a collector of OpenTelemetry.
     "traces" Traces {
-        /// The URL that gets the spans of each round when it has ended, as OTLP over HTTP in JSON, by `curl`. `""`: nothing is sent.
-        /// Example: `"http://127.0.0.1:4318/v1/traces"`.
+        /// The URL that gets the spans of each ended round, as OTLP over HTTP in JSON, by `curl`. Example:
+        /// `"http://127.0.0.1:4318/v1/traces"`.
         url: String = String::new(),
-        /// The file with more headers of the requests, one `Name: value` a line, such as an access token. `""`: none.
+        /// The file with more headers, one `Name: value` a line, such as an access token.
         headers_file: PathBuf = PathBuf::new(),
-        /// Whether the spans have the texts of people and agents: the question, the answer, and the name of the person who answered.
+        /// True if the spans have the question, the answer, and the name of the person who answered.
         texts: bool = false,
         /// How long one request may take.
         time_limit: Span = Span(Duration::from_secs(10)),

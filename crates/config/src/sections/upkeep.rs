@@ -12,11 +12,10 @@ use askbox_mailbox::time::{self, Span};
 section! {
     /// `[history]`: how long finished rounds stay in the mailbox, and how long they are kept.
     "history" History {
-        /// Rounds that ended longer ago than this move into the archive of their month, where `askbox history` and `ask-answer show` still
-        /// find them. `askbox gc` moves them, and a watcher does once a day. `"never"`: they stay where they are.
+        /// Rounds that ended longer ago move into the archive of their month, by `askbox gc` and once a day by a watcher. `"never"`: they
+        /// stay.
         archive: ArchiveAfter = ArchiveAfter(Some(Span(Duration::from_secs(30 * 86_400)))),
-        /// How long finished rounds are kept at all, archived ones too. `askbox gc` removes older ones, and no other command does. `""`:
-        /// for ever. Example: `"1y"`.
+        /// How long finished and archived rounds are kept. Only `askbox gc` removes older ones. `""`: for ever. Example: `"1y"`.
         keep: Keep = Keep(None),
     }
 }
@@ -24,7 +23,7 @@ section! {
 section! {
     /// `[log]`: how the watcher writes its log.
     "log" Log {
-        /// The form of the watcher's log on standard error. `"text"`: lines for people. `"json"`: one JSON object a line.
+        /// The watcher's log on standard error: `"text"` for people, or `"json"`, one object a line.
         format: LogFormat = LogFormat::Text,
     }
 }
@@ -32,8 +31,8 @@ section! {
 section! {
     /// `[metrics]`: figures for monitoring.
     "metrics" Metrics {
-        /// A file, by its absolute path, that the watcher replaces with figures for Prometheus's textfile collector whenever they change.
-        /// `""`: no file. Example: `"/var/lib/node_exporter/askbox.prom"`.
+        /// The absolute path of a file for Prometheus's textfile collector, which the watcher replaces. Example:
+        /// `"/var/lib/node_exporter/askbox.prom"`.
         file: PathBuf = PathBuf::new(),
     }
 }
@@ -41,10 +40,10 @@ section! {
 section! {
     /// `[mcp]`: the tools that `askbox mcp` offers to agents.
     "mcp" Mcp {
-        /// Whether agents may answer questions with the tool `answer_question`. Permit it only to an agent that asks its user first.
+        /// True if agents may answer with `answer_question`. Permit it only to an agent that asks its user first.
         answer: bool = false,
-        /// How long `ask_user` waits for the answer if the client does not know tasks; at most `10m`. Choose less than the time after
-        /// which the client gives a call up. For many clients that is a minute.
+        /// How long `ask_user` waits for a client without tasks, at most `10m`. Choose less than the client's own limit, which often is a
+        /// minute.
         wait: Span = Span(Duration::from_secs(45)),
     }
 }

@@ -11,17 +11,15 @@ use askbox_mailbox::time::Span;
 section! {
     /// `[web]`: the page, `askbox web`.
     "web" Web {
-        /// Where the page listens: a loopback address with a port, or `"unix:"` and the path of a socket. Any other address needs
-        /// `web.hosts` and `web.tls_in_front`. Example: `"unix:/run/user/1000/askbox.sock"`.
+        /// A loopback address with a port, or `"unix:"` and the path of a socket. Any other address needs `web.hosts` and
+        /// `web.tls_in_front`. Example: `"unix:/run/user/1000/askbox.sock"`.
         listen: String = "127.0.0.1:8347".into(),
-        /// The names that browsers use for the page besides localhost, with the port if it is not the usual one. The first is the name in
-        /// links. A request for any other name is refused. Needs `web.tls_in_front`. Example: `["box.example"]`.
+        /// The names of the page besides localhost, with an unusual port. Links have the first. Needs `web.tls_in_front`. Example:
+        /// `["box.example"]`.
         hosts: Vec<String> = Vec::new(),
-        /// Whether a server of yours, which speaks TLS, stands between the names of `web.hosts` and the page. Links then begin with
-        /// https, and cookies are sent over TLS only.
+        /// True if a server of yours that speaks TLS stands in front. Links then begin with https, and cookies need TLS.
         tls_in_front: bool = false,
-        /// How long a device stays signed in after its last use. A page that is visible is in use, and a hidden one is not. A device in
-        /// use is never signed out by itself.
+        /// How long a device stays signed in after its last use. A visible page is in use.
         session: Span = Span(Duration::from_secs(30 * 86_400)),
     }
 }
