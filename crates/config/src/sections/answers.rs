@@ -17,9 +17,8 @@ const MOST: usize = 64;
 section! {
     /// `[answers]`: whose answers count, and how answers are signed.
     "answers" Answers {
-        /// The ways in which an answer may come: `"terminal"`, `"web"` (the page), `"message"` (a button), `"hook"`, `"mcp"` and `"agent"`
-        /// (of an agent), `"file"` (made by hand). Any other answer goes to `quarantine/`, and the question waits again. Example:
-        /// `["terminal", "web"]`.
+        /// The ways in which an answer may come: `"web"` is the page, `"message"` a button, `"file"` made by hand. Any other answer goes to
+        /// `quarantine/`, and the question waits again. Example: `["terminal", "web"]`.
         accept: Vec<Way> = Through::ALL.into_iter().map(Way).collect(),
         /// True if an answer by `"file"` may also decide a tool call, a dialog, or a question of an MCP server. With `require_signed`, the
         /// signature decides instead.

@@ -10,9 +10,9 @@ const MOST: usize = 64;
 section! {
     /// `[approvals]`: the tool calls that a person is asked about, and those that are refused.
     "approvals" Approvals {
-        /// Calls that a person decides before they are made. The run ends until then, and goes on with exactly this call. Rules: `Tool`,
-        /// `Bash(git push:*)` (commands that begin with these words, also within longer ones), `Bash(make deploy)` (exactly this one),
-        /// `mcp__server__tool`, `mcp__server`. Example: `["Bash(git push:*)", "Write"]`.
+        /// Calls that a person decides before they are made; the run ends until then. Rules: `Tool`, `Bash(git push:*)` (commands that
+        /// begin with these words, also within longer ones), `Bash(make deploy)` (exactly this one), `mcp__server__tool`, `mcp__server`.
+        /// Example: `["Bash(git push:*)", "Write"]`.
         ask: Vec<ToolRule> = Vec::new(),
         /// Calls that are refused, even if `ask` names them. Example: `["Bash(rm:*)"]`.
         refuse: Vec<ToolRule> = Vec::new(),

@@ -21,7 +21,7 @@ section! {
         grace: Span = Span(Duration::from_secs(10)),
         /// How long a background agent waits for an answer before its dialog opens at the terminal. `"30d"`: as long as it takes.
         hold: Span = Span(Duration::from_secs(300)),
-        /// True if `claude -p` and programs with the Agent SDK that askbox has not started ask as well, for the time of `hold`.
+        /// True if `claude -p` and programs with the Agent SDK outside of askbox ask as well, for the time of `hold`.
         unattended: bool = false,
         /// True if the watcher brings the dialogs of the daemon of Codex (`$CODEX_HOME` or `~/.codex`) into the mailbox. `enabled` is not
         /// needed.

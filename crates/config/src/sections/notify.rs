@@ -22,7 +22,7 @@ section! {
     "notify" Notify {
         /// The short form of a `[target.command]` with `exec`. Example: `["notify-askbox", "--desktop"]`.
         command: Vec<String> = Vec::new(),
-        /// The longest time of one attempt to tell a target; more than zero. Then its process group is killed.
+        /// The longest time of one attempt to tell a target. Then its process group is killed.
         time_limit: Span = Span(Duration::from_secs(30)),
         /// How long a new question waits before anybody is told.
         grace: Span = Span(Duration::from_secs(20)),
@@ -31,8 +31,8 @@ section! {
         present: Span = Span(Duration::from_secs(300)),
         /// How long before a question's expiry `expiring` is sent, at most: a quarter of its time if that is shorter. `"0s"`: never.
         expiring: Span = Span(Duration::from_secs(1800)),
-        /// The hours, in local time, in which only questions of priority 10 and more are told. The rest comes afterwards as one message.
-        /// Example: `"22:00-07:00"`.
+        /// Hours, in local time, when only questions of priority 10 and more are told. The rest comes afterwards as one message. Example:
+        /// `"22:00-07:00"`.
         quiet: QuietHours = QuietHours::default(),
     }
 }

@@ -82,9 +82,9 @@ section! {
         /// The database, as a URL or key=value pairs, without a password (`~/.pgpass`, `$PGPASSWORD`). The role is the name of this host.
         /// `""`: `PGHOST`, `PGUSER` and so on. Example: `"postgresql://laptop@db.example.org/askbox"`.
         database: String = String::new(),
-        /// The certificates (PEM) that the server's is checked against. `""`: `$PGSSLROOTCERT`, else those of this system.
+        /// The file of certificates (PEM) for checking the server's. `""`: `$PGSSLROOTCERT`, or the certificates of this system.
         root_certificate: PathBuf = PathBuf::new(),
-        /// About how often the database is asked for offers; more than zero.
+        /// About how often the database is asked for offers.
         poll: Span = Span(Duration::from_secs(2)),
     }
 }

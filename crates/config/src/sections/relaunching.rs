@@ -26,12 +26,12 @@ pub enum Mode {
 section! {
     /// `[relaunch]`: when and how answers become runs.
     "relaunch" Relaunch {
-        /// How an agent gets an answer. `"fresh"`: in a new session, which is told where the checkpoint is. `"resume"`: in a fork of the
-        /// session that asked, if askbox launched it and its transcript exists, else in a new one. `"auto"`: `fresh` if the question names
-        /// a checkpoint, otherwise `resume`. `relaunch status ID` says why.
+        /// How an agent gets an answer. `"fresh"`: in a new session, with the checkpoint's path. `"resume"`: in a fork of the session that
+        /// asked, if askbox launched it and its transcript exists, else in a new one. `"auto"`: `fresh` if the question names a checkpoint,
+        /// otherwise `resume`. `relaunch status ID` says why.
         mode: Mode = Mode::Auto,
-        /// The most live runs at the same time, of all watchers together, at least 1. The others wait in the order of their answers. A run
-        /// that a person starts by hand starts at once, and counts.
+        /// The most live runs of all watchers together, at least 1. The others wait in the order of their answers. A run that a person
+        /// starts by hand starts at once, and counts.
         max_concurrent: usize = 4,
         /// How many attempts of a round may fail before it is parked, at least 1. Attempts that were stopped, throttled or reached a limit
         /// do not count.
@@ -47,20 +47,19 @@ section! {
         same_failure: u32 = 3,
         /// After this many failed runs within `breaker_window`, and none delivered, the queue is paused. `0`: never.
         breaker_failures: u32 = 10,
-        /// The time in which failures are counted; more than zero.
+        /// The time for counting failures.
         breaker_window: Span = Span(Duration::from_secs(10 * 60)),
-        /// How long the queue is paused; more than zero. Then one run is tried. If it fails, the next pause is twice as long, up to eight
-        /// times this value.
+        /// How long the queue is paused before one run is tried. Each further pause is twice as long, up to eight times this value.
         breaker_pause: Span = Span(Duration::from_secs(5 * 60)),
-        /// The prompt for a new session. `{workflow_id}`, `{checkpoint}`, `{question}` and `{answer}` (needed) are replaced; another name
-        /// in braces is an error. A text at the beginning of a line, or of several lines, is quoted (`> `). `""`: the built-in prompt.
+        /// The prompt for a new session, with `{answer}`, and if you like `{workflow_id}`, `{checkpoint}` and `{question}`. Another name in
+        /// braces is an error. A text at the beginning of a line, or of several lines, is quoted (`> `). `""`: the built-in prompt.
         /// Example: `"{question} {answer} Continue from {checkpoint}."`.
         prompt: PromptTemplate = PromptTemplate::default(),
         /// Folders that a run may use as `CLAUDE_CONFIG_DIR` if its question names them, besides the watcher's own. Example:
         /// `["/home/ann/.claude-work"]`.
         config_dirs: Vec<PathBuf> = Vec::new(),
         /// An agent runs in its question's folder only below one of these, with links resolved. Otherwise it runs in the workflow's earlier
-        /// folder or the home folder. A folder that leads out later parks the round. `[]`: every folder. Example: `["/home/ann/src"]`.
+        /// folder or the home folder. `[]`: every folder. Example: `["/home/ann/src"]`.
         cwd_roots: Vec<PathBuf> = Vec::new(),
     }
 }

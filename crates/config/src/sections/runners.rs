@@ -29,9 +29,8 @@ section! {
 section! {
     /// `[runner.NAME]`: one agent program.
     "runner.*" Runner {
-        /// How askbox and the program talk. `"claude"`: Claude Code's stream-json. `"program"`: any program; the answered round on standard
-        /// input, and the exit status says how it ends. `"acp"`: the Agent Client Protocol, as Codex, opencode, Kimi, Copilot, Qwen and
-        /// Gemini speak it.
+        /// How askbox and the program talk. `"claude"`: Claude Code's stream-json. `"program"`: the answered round on standard input, and
+        /// an exit status. `"acp"`: the Agent Client Protocol, as Codex, opencode, Kimi, Copilot, Qwen and Gemini speak it.
         kind: RunnerKind = RunnerKind::Claude,
         /// The agent program: a path, or a name on the watcher's `PATH`. The kind `"program"` must name one, and for `"acp"` the preset has
         /// the default.
@@ -44,22 +43,21 @@ section! {
         args: Vec<String> = Vec::new(),
         /// More environment variables, which override the others. Example: `{ LANG = "C.UTF-8" }`.
         env: BTreeMap<String, String> = BTreeMap::new(),
-        /// The preset of the kind `"acp"`, with program, arguments, environment and mode: `"codex"`, `"copilot"`, `"gemini"`, `"kimi"`,
-        /// `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`. `""`: the one with the NAME of the runner.
+        /// The preset of the kind `"acp"`: `"codex"`, `"copilot"`, `"gemini"`, `"kimi"`, `"opencode"`, `"pi"`, `"qwen"` or `"claude-acp"`.
+        /// `""`: the one with the NAME of the runner.
         preset: String = String::new(),
         /// The mode of the sessions of the kind `"acp"`, in the agent's own word. Use one that asks for permissions. `""`: the preset's,
         /// else the agent's. Example: `"read-only"`.
         mode: String = String::new(),
         /// True if the kind `"acp"` offers its agent the tools of `askbox mcp`. `"copilot"` and `"pi"` start none.
         mcp: bool = true,
-        /// The value of `--permission-mode`. With `"default"`, a call that no rule permits is asked about or refused: see
-        /// `approvals.ask_stopped`. `""`: the option is not given. Example: `"acceptEdits"`.
+        /// The value of `--permission-mode`. `"default"` asks about a call that no rule permits: see `approvals.ask_stopped`. `""`: the
+        /// option is not given. Example: `"acceptEdits"`.
         permission_mode: String = "default".into(),
         /// The tools that need no permission, one `--allowedTools` rule each. The list replaces the default, so repeat that. With the kind
         /// `"acp"`, askbox itself allows such calls: `Tool`, `Bash(WORDS:*)` and `Bash(COMMAND)`.
         allowed_tools: Vec<String> = claude::DEFAULT_ALLOWED_TOOLS.map(String::from).to_vec(),
-        /// True if the agent has the Task tool (Agent), which starts subagents inside its session. With `false`, it starts others only by
-        /// `relaunch spawn`, if permitted.
+        /// True if the agent has the Task tool (Agent), which starts subagents inside its session.
         task_tool: bool = true,
         /// True to start the agent with `--dangerously-skip-permissions`, without any permission check.
         dangerously_skip_permissions: bool = false,

@@ -31,8 +31,7 @@ section! {
 section! {
     /// `[metrics]`: figures for monitoring.
     "metrics" Metrics {
-        /// The absolute path of a file for Prometheus's textfile collector, which the watcher replaces. Example:
-        /// `"/var/lib/node_exporter/askbox.prom"`.
+        /// The absolute path of a file for Prometheus's textfile collector. Example: `"/var/lib/node_exporter/askbox.prom"`.
         file: PathBuf = PathBuf::new(),
     }
 }

@@ -17,7 +17,7 @@ section! {
         /// The names of the page besides localhost, with an unusual port. Links have the first. Needs `web.tls_in_front`. Example:
         /// `["box.example"]`.
         hosts: Vec<String> = Vec::new(),
-        /// True if a server of yours that speaks TLS stands in front. Links then begin with https, and cookies need TLS.
+        /// True if a server of yours that speaks TLS stands in front. Links begin with https, and cookies need TLS.
         tls_in_front: bool = false,
         /// How long a device stays signed in after its last use. A visible page is in use.
         session: Span = Span(Duration::from_secs(30 * 86_400)),
