@@ -1,4 +1,4 @@
-//! How fast the other place is told: each way of deciding about a dialog of Codex, 20 times. The figures stand in `docs/guide-live.md`.
+//! How fast the other place is told: each way of deciding about a dialog of Codex, 20 times. `docs/guide-live.md` has the medians.
 //!
 //! `tests/run live` prints them.
 

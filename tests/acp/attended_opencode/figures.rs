@@ -1,4 +1,4 @@
-//! How fast the other place is told: each way of deciding about a dialog of opencode, 20 times. The figures stand in `docs/guide-live.md`.
+//! How fast the other place is told: each way of deciding about a dialog of opencode, 20 times. `docs/guide-live.md` has the medians.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};

@@ -1,7 +1,7 @@
 //! Many dialogs of five sessions, answered at random at the keyboard and from somewhere else in the same second. Each is decided once, the
 //! session does what the mailbox says, and nothing is left waiting. A second test also kills hooks, sessions, watchers and the page's server.
 //!
-//! `tests/run live N` lets N dialogs be answered, and N more while processes are killed. The numbers stand in `docs/guide-live.md`.
+//! `tests/run live N` lets N dialogs be answered, and N more while processes are killed. `docs/guide-live.md` says how it ends.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
