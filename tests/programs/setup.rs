@@ -278,14 +278,14 @@ mod promises {
     use super::*;
 
     #[test]
-    fn the_readmes_words_remove_everything_from_a_used_home() {
+    fn the_pages_words_remove_everything_from_a_used_home() {
         let world = home();
         let before = tree(&world);
         world.ok("askbox", &["setup", "--yes"]);
         world.sh("checkpoint save w --step one; ask-post -w w 'Which?' -o a=A; ask-answer w a; relaunch prompt w; askbox gc --keep 1d");
-        let readme = include_str!("../../README.md");
+        let page = include_str!("../../docs/install.md");
         let commands =
-            readme.split("    askbox setup --remove\n").nth(1).and_then(|rest| rest.lines().next()).expect("the command behind it");
+            page.split("    askbox setup --remove\n").nth(1).and_then(|rest| rest.lines().next()).expect("the command behind it");
         world.sh(&format!("askbox setup --remove --yes && {}", commands.replace('~', &world.home().display().to_string())));
         world.sh("rmdir ~/.local/state ~/.local ~/.config ~/.claude 2>/dev/null || true");
         assert_eq!(tree(&world), before);
