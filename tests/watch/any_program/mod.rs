@@ -255,10 +255,9 @@ fn an_agent_that_was_chosen_is_not_dropped_for_a_program() {
 }
 
 #[test]
-fn the_script_in_the_readme_runs_as_it_stands() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let section = readme.split("**Any program**").nth(1).expect("the paragraph");
-    let blocks: Vec<Vec<&str>> = section
+fn the_script_of_the_guide_to_programs_runs_as_it_stands() {
+    let guide = fs::read_to_string(root().join("docs/guide-programs.md")).unwrap();
+    let blocks: Vec<Vec<&str>> = guide
         .lines()
         .map(|line| line.strip_prefix("    "))
         .collect::<Vec<_>>()
