@@ -12,7 +12,9 @@ pub(super) fn anchor(heading: &str) -> String {
 /// The pages, and the text of each without its blocks of code.
 fn pages() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = [root.to_owned(), root.join("docs"), root.join("docs/dev")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let all = ["", "docs", "docs/dev", "clients/python", "clients/typescript"]
+        .into_iter()
+        .flat_map(|folder| fs::read_dir(root.join(folder)).unwrap());
     let paths = all.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let without_code = |text: String| {
         let mut is_code = false;
