@@ -67,20 +67,53 @@ fn runs(row: impl Iterator<Item = (u16, String, Look)>) -> Vec<Run> {
 }
 
 /// The picture of a screen of this many columns and rows. `screen` has the codes that colour it.
-pub fn picture(screen: &str, (columns, rows): (u16, u16)) -> String {
+pub fn picture(screen: &str, size: (u16, u16)) -> String {
+    let mut out = begin(size, "");
+    draw_screen(&mut out, screen, size);
+    out + "</svg>\n"
+}
+
+/// A moving picture, which begins anew at its end: each screen is shown for so many seconds. If the reader wants no motion, or the viewer
+/// cannot move pictures, the last screen is shown.
+pub fn movie(screens: &[(String, f32)], size: (u16, u16)) -> String {
+    let length: f32 = screens.iter().map(|(_, seconds)| seconds).sum();
+    let mut style =
+        format!("  .s {{ visibility: hidden; animation: {length:.1}s step-end infinite }} .s:last-of-type {{ visibility: visible }}\n");
+    let (mut from, mut groups) = (0.0, String::new());
+    for (n, (screen, seconds)) in screens.iter().enumerate() {
+        let to = from + seconds;
+        let (start, end) = (100.0 * from / length, 100.0 * to / length);
+        let hidden = if n == 0 { "" } else { "0% { visibility: hidden } " };
+        let after = if n + 1 == screens.len() { String::new() } else { format!(" {end:.2}% {{ visibility: hidden }}") };
+        let _ = writeln!(style, "  @keyframes s{n} {{ {hidden}{start:.2}% {{ visibility: visible }}{after} }}");
+        let _ = writeln!(groups, "<g class=\"s\" style=\"animation-name: s{n}\">");
+        draw_screen(&mut groups, screen, size);
+        groups.push_str("</g>\n");
+        from = to;
+    }
+    style.push_str("  @media (prefers-reduced-motion: reduce) { .s { animation: none } }\n");
+    begin(size, &style) + &groups + "</svg>\n"
+}
+
+/// The beginning of a picture: its size, its styles and its ground.
+fn begin((columns, rows): (u16, u16), more: &str) -> String {
+    let (width, height) = (f32::from(columns) * WIDTH + 2.0 * f32::from(MARGIN), rows * HEIGHT + 2 * MARGIN);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" width=\"{width:.0}\">\n\
+         <style>{STYLE}{more}</style>\n<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"var(--bg)\"/>\n"
+    )
+}
+
+fn draw_screen(out: &mut String, screen: &str, (columns, rows): (u16, u16)) {
     let mut parser = Parser::new(rows, columns, 0);
     parser.process(screen.trim_end().replace('\n', "\r\n").as_bytes());
-    let (width, height) = (f32::from(columns) * WIDTH + 2.0 * f32::from(MARGIN), rows * HEIGHT + 2 * MARGIN);
-    let mut out = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" width=\"{width:.0}\">\n");
-    let _ = write!(out, "<style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"var(--bg)\"/>\n");
     for row in 0..rows {
         let cells = (0..columns).filter_map(|column| Some((column, parser.screen().cell(row, column)?)));
         let text = |cell: &Cell| if cell.has_contents() { cell.contents().to_owned() } else { " ".to_owned() };
         for (column, columns, words, look) in runs(cells.map(|(column, cell)| (column, text(cell), Look::of(cell)))) {
-            draw(&mut out, (row, column, columns), &words, look);
+            draw(out, (row, column, columns), &words, look);
         }
     }
-    out + "</svg>\n"
 }
 
 fn draw(out: &mut String, (row, column, columns): (u16, u16, u16), words: &str, look: Look) {

@@ -2,6 +2,7 @@
 //!
 //! - `after_sending`: what is said behind an answer that was sent
 //! - `answering`: one question: options, words, several answers, batches
+//! - `first_question`: the moving picture of README
 //! - `following`: what changes while it is on the screen
 //! - `habits`: keys that mean something else in other programs
 //! - `idle`: what it does while nothing changes: nothing
@@ -16,6 +17,7 @@
 mod after_sending;
 mod answering;
 mod cells;
+mod first_question;
 mod following;
 mod habits;
 mod idle;

@@ -18,7 +18,8 @@ fn draw(world: &World, folder: &Path, name: &str, terminal: &Terminal<'_>, words
     std::fs::write(folder.join(format!("inbox-{name}.svg")), picture).unwrap();
 }
 
-fn folder(world: &World) -> PathBuf {
+/// The folder that pictures are written into: the pages' own, if they are to be drawn anew.
+pub(super) fn folder(world: &World) -> PathBuf {
     let folder = match std::env::var_os("ASKBOX_WRITE_DOCS") {
         Some(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"),
         None => world.path("pictures"),
