@@ -91,7 +91,7 @@ pub fn movie(screens: &[(String, f32)], size: (u16, u16)) -> String {
         groups.push_str("</g>\n");
         from = to;
     }
-    style.push_str("  @media (prefers-reduced-motion: reduce) { .s { animation: none } }\n");
+    style.push_str("  @media (prefers-reduced-motion: reduce) { .s { animation: none !important } }\n");
     begin(size, &style) + &groups + "</svg>\n"
 }
 
