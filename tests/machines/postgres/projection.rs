@@ -29,6 +29,27 @@ fn a_host_waits_for_its_mailbox_and_for_its_return() {
 }
 
 #[test]
+fn an_idle_host_with_very_many_questions_rests() {
+    needs!("postgres");
+    let (database, host, _ann) = laptop();
+    // A look at so many files takes longer than the time until the next poll.
+    host.configure(&database, "10ms");
+    for n in 0..8000 {
+        let question = format!(r#"{{"workflow_id":"w{n}","question_id":"01900000-0000-7000-8000-{n:012x}","question":"Which?"}}"#);
+        std::fs::write(host.world.in_mailbox(format!("pending/w{n}.json")), question).unwrap();
+    }
+    let sync = host.serve();
+    let count = "SELECT count(*)::text FROM askbox.question";
+    until("all are known", || database.value(count).as_deref() == Some("8000"));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let spent = || crate::support::process::processor_time(sync.pid());
+    let before = spent();
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let spent = spent() - before;
+    assert!(spent < std::time::Duration::from_millis(400), "{spent:?}");
+}
+
+#[test]
 fn what_ended_while_no_process_ran_is_told_by_the_next_one() {
     needs!("postgres");
     let (_database, host, mut ann) = laptop();

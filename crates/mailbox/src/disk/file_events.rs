@@ -146,6 +146,11 @@ impl FolderWatch {
 
     /// Returns at the first change since the last call, or after `limit`.
     pub fn wait(&self, limit: Duration) {
-        let _ = self.changes.recv_timeout(limit);
+        self.changed_within(limit);
+    }
+
+    /// [`wait`](Self::wait). Returns true if there was a change.
+    pub fn changed_within(&self, limit: Duration) -> bool {
+        self.changes.recv_timeout(limit).is_ok()
     }
 }

@@ -32,6 +32,8 @@ use askbox_mailbox::{Folder, Mailbox, document, text, time};
 pub const HEARTBEAT: Duration = Duration::from_secs(30);
 /// The shortest pause between two looks, however much happens.
 const CALM: Duration = Duration::from_millis(100);
+/// The looks at all files take this part of the time: a thousandth.
+const SELDOM: u32 = 1000;
 /// How long to expect offers after the last question is over: somebody may still see it.
 const LATE_OFFERS: Duration = Duration::from_secs(60);
 /// The pauses after a failure.
@@ -82,13 +84,14 @@ pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, policy_now: PolicyN
                     (false, Some(_)) if host.expects_no_offer() => host.until_heartbeat(),
                     (false, _) => jittered(settings.poll.0).saturating_sub(calm),
                 };
-                let slept = Instant::now();
-                match &watch {
-                    Some(watch) => watch.wait(rest),
-                    None => std::thread::sleep(rest),
-                }
-                // A file event ends the wait. Without file events, anything may have changed.
-                host.may_have_changed = watch.is_none() || rest.is_zero() || slept.elapsed() < rest;
+                // Without file events, anything may have changed.
+                host.may_have_changed = match &watch {
+                    Some(watch) => watch.changed_within(rest),
+                    None => {
+                        std::thread::sleep(rest);
+                        true
+                    }
+                };
             }
         }
         mailbox.check_in_place()?;
@@ -129,6 +132,8 @@ struct Host<'a> {
     deferred: HashSet<Uuid>,
     /// When a question was last open.
     last_open: Instant,
+    /// When to look at all files again, though nothing says that one has changed.
+    next_look: Option<Instant>,
     /// True if a file may have changed since the last look.
     may_have_changed: bool,
 }
@@ -152,6 +157,7 @@ impl<'a> Host<'a> {
             pause: FIRST_PAUSE,
             deferred,
             last_open: Instant::now(),
+            next_look: None,
             may_have_changed: true,
         }
     }
@@ -191,7 +197,7 @@ impl<'a> Host<'a> {
         // The database may have been away for long, or may have been restored from a backup.
         self.look = Some(Look::new(store::believed(self.database, &mut client)?));
         self.offers = Some(store::prepare_offers(self.database, &mut client)?);
-        self.written = None;
+        (self.written, self.next_look) = (None, None);
         Ok(client)
     }
 
@@ -199,8 +205,12 @@ impl<'a> Host<'a> {
         let (Some(look), Some(epoch), Some(offers)) = (&mut self.look, &self.epoch, &self.offers) else { return Ok(false) };
         let token = epoch.token;
         let is_due = self.written.is_none_or(|at| at.elapsed() >= HEARTBEAT);
-        let is_known = !is_due && !self.may_have_changed && look.is_up_to_date(self.mailbox);
+        let began = Instant::now();
+        let is_known = !self.may_have_changed && self.next_look.is_some_and(|at| began < at) && look.is_up_to_date(self.mailbox);
         let changes = if is_known { Changes::default() } else { look.look(self.mailbox)? };
+        if !is_known {
+            self.next_look = Some(began + HEARTBEAT.max(began.elapsed() * SELDOM));
+        }
         if !changes.rows.is_empty() || !look.is_empty() {
             self.last_open = Instant::now();
         }
