@@ -21,7 +21,7 @@ pub enum HandStarted {
 }
 
 impl HandStarted {
-    /// Looks for the agent. `None` if there is none. `program` is the program that agents are started with.
+    /// Looks for the agent. `None` if there is none. `program` is the runner's.
     pub fn find(mailbox: &Mailbox, question: &Question, program: &Path) -> Option<Self> {
         let checkpoint = question.checkpoint.as_ref()?.to_str()?;
         if question.answer.as_ref()?.through != Some(Through::File) {
