@@ -49,6 +49,20 @@ fn a_relative_config_dir_of_claude_keeps_the_session() {
 }
 
 #[test]
+fn a_config_dir_of_the_runner_keeps_the_session() {
+    let mut world = ClaudeWorld::new();
+    let other = world.path("other").display().to_string();
+    world.configure(&format!("{TOOLS}env = {{ CLAUDE_CONFIG_DIR = '{other}' }}\n"));
+    world.keep_watching_from_the_start();
+    world.api.on("Work as w.", json!([bash("ask-post Begin?"), {"text": "asked"}]));
+    world.api.on("User chose: yes", json!([{"text": "begun"}]));
+    world.run("relaunch", &["run", "-w", "w", "--prompt", "Work as w."]).ok();
+    world.answer("w", "yes");
+    assert_eq!(world.wait_state("w", "delivered")["result"], "begun");
+    assert!(world.launches()[1].args.contains("--fork-session"), "the session was not continued: {:#?}", world.launches());
+}
+
+#[test]
 fn an_agent_without_its_session_is_told_its_task_and_its_answers() {
     let mut world = ClaudeWorld::new();
     world.configure(TOOLS);

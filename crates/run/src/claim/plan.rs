@@ -247,8 +247,8 @@ fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: Session
     Ok(false)
 }
 
-/// The runner's `CLAUDE_CONFIG_DIR`, else the asker's, else that of the earlier runs, if the operator permits it; otherwise the reason. `None`
-/// means the folder of the process that launches the agent. A relative one is named here, so that every process of the run finds it.
+/// The first `CLAUDE_CONFIG_DIR` of the runner, the asker and the earlier runs, if the operator permits it; otherwise the reason. `None` means
+/// the folder of the process that launches the agent. A relative one is named here, so that every process of the run finds it.
 fn config_dir(
     config: &Config,
     runner: &Runner,

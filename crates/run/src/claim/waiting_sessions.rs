@@ -10,7 +10,7 @@ use askbox_mailbox::error::Result;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Question, read_question};
 
-/// The age from which a transcript is renewed. The shortest `cleanupPeriodDays` is one day.
+/// An older transcript is renewed. The shortest `cleanupPeriodDays` is one day.
 const OLD: Duration = Duration::from_secs(6 * 3600);
 
 /// Renews the transcripts of all rounds that are not closed.
