@@ -45,7 +45,7 @@ pub fn main(name: &'static str, run: impl FnOnce(Command, &Context) -> Result<u8
 }
 
 fn installed(name: &str) -> Option<PathBuf> {
-    let program = ALL.iter().any(|known| *known == name).then(|| programs::beside(&format!("askbox-{name}")))?;
+    let program = ALL.contains(&name).then(|| programs::beside(&format!("askbox-{name}")))?;
     if program.components().count() > 1 { Some(program) } else { programs::find(Path::new(&program)).ok() }
 }
 

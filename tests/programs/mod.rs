@@ -35,6 +35,7 @@ mod news_hooks;
 mod next_steps;
 mod notify_test;
 mod one_decision;
+mod order;
 mod other_folders;
 mod pages;
 mod platform_room;

@@ -18,7 +18,8 @@
 //! | `supervise` | one attempt in the hands of its supervisor, from its launch to its end or its stop |
 //! | `asking` | what a foreign program asks becomes a question, and its answer the program's reply |
 //! | `story` | what became of a round: its state, the cause why it stands still, and the command that changes it |
-//! | `task`, `view`, `process` | a run that begins with a prompt instead of an answer; the activity and the history of a run; the agent's process: launch, pipes, descendants |
+//! | `view`, `task` | the history and the tail of runs; a run that begins with a prompt instead of an answer |
+//! | `activity`, `process` | what a run does now; the agent's process: launch, pipes, descendants, and where it may work |
 //! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
 //! | `breaker` | the times when no run, or only one, may be launched |
 //! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
@@ -28,6 +29,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod activity;
 pub mod approval;
 pub mod archive;
 pub mod asking;

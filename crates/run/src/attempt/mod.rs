@@ -7,6 +7,7 @@
 //! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
 //! - `earlier`: the outcomes of the round's earlier attempts, for the limits on attempts
 //! - `earlier_calls`: the tool calls of the round's earlier attempts, for a session that does not have them
+//! - `stop_request`: a request to stop a live run
 //! - `suspended_call`: a tool call of the agent that waits in its session for the answer, until an attempt of a later round brings it
 //! - `unasked`: the MCP servers that could not ask, because another question waited
 //! - `used_answer`: the mark of a round whose answer may be used once
@@ -30,6 +31,7 @@ pub mod once;
 pub mod program_exit;
 pub mod record;
 pub mod run_json;
+pub mod stop_request;
 pub mod suspended_call;
 pub mod trace;
 mod turn_ending;

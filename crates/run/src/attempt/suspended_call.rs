@@ -14,7 +14,6 @@
 //! If the session no longer waits with that call, the answer goes into a message, like every other answer.
 
 use crate::attempt::record::{self, Run, RunState};
-use crate::delivery::Delivery;
 use askbox_agent::claude;
 use askbox_agent::transcript::{self, SuspendedCall};
 use askbox_mailbox::error::Result;
@@ -63,22 +62,6 @@ pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
     question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
 }
 
-/// The round in which another session goes on with the work of this run: a call of the run's session asked, and an agent was launched with
-/// the answer.
-///
-/// # Errors
-/// Those of [`record::latest`].
-pub fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
-    for (round, question) in later_rounds(mailbox, run, &[Folder::Running, Folder::Closed]) {
-        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.plan.session_id);
-        let launched = record::latest(mailbox, &round)?.is_some_and(|last| Delivery::of_claimed(&question, &last) == Delivery::Launch);
-        if is_of_session && launched {
-            return Ok(Some(round));
-        }
-    }
-    Ok(None)
-}
-
 /// True if the records prove that an agent of the workflow asked this question: an attempt ended to wait for it, or the session of an
 /// attempt asked it and the end of that attempt is not on record yet. What the question says about itself proves nothing: anybody who
 /// can write to `pending/` can name any call.
@@ -121,7 +104,7 @@ fn question_anywhere(mailbox: &Mailbox, run: &Run, is_it: impl Fn(&Question) -> 
 
 /// The rounds of the run's workflow that lie in these folders, but for the run's own: the newest ones first, and not all of a long
 /// history.
-fn later_rounds(mailbox: &Mailbox, run: &Run, folders: &'static [Folder]) -> impl Iterator<Item = (RoundId, Question)> {
+pub(crate) fn later_rounds(mailbox: &Mailbox, run: &Run, folders: &'static [Folder]) -> impl Iterator<Item = (RoundId, Question)> {
     let rounds = list::newest_rounds_of(mailbox, &run.workflow_id).into_iter().filter(|round| round.question != run.question_id);
     rounds.take(list::SEARCHED).flat_map(move |round| {
         folders.iter().filter_map(move |folder| {

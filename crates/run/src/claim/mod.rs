@@ -28,7 +28,6 @@
 //! - `stages`: the three stages, and the steps between them
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
 //! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
-//! - `permitted`: which folders the operator permits. It is checked when the attempt is planned and again at each launch
 //! - `moved_folder`: finds a working folder that was renamed
 //! - `hand_started`: an agent that the person who answered has started, so that no second one is
 //! - `heard`: whether the agent has heard the answer that it was given
@@ -41,7 +40,6 @@ mod hand_started;
 pub mod heard;
 pub mod inline;
 pub mod moved_folder;
-pub mod permitted;
 pub mod plan;
 mod stages;
 pub mod waiting_sessions;

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::activity::so_far;
 use crate::approval::call;
 use crate::attempt::acp_session;
 use crate::attempt::fetched;
@@ -11,7 +12,6 @@ use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
 use crate::process::agent_lock;
 use crate::prompt::round_input;
-use crate::view::activity_so_far;
 use askbox_mailbox::attachments;
 use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
 use askbox_mailbox::error::{IoContext, Result};
@@ -22,7 +22,7 @@ use askbox_mailbox::{Folder, Mailbox};
 const OF_AN_ATTEMPT: [&str; 14] = [
     "run.json",
     "events.jsonl",
-    activity_so_far::NAME,
+    so_far::NAME,
     "partial.jsonl",
     "stderr.log",
     "supervisor.log",

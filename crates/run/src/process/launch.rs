@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::attempt::program_exit::LATER;
 use crate::attempt::record::{self, Begin, Run};
 use crate::attempt::trace;
-use crate::claim::permitted::WorkFolder;
+use crate::process::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
 use crate::process::{agent_lock, run_processes, signals};
 use crate::prompt::message;

@@ -18,6 +18,7 @@ pub mod agent_lock;
 pub mod launch;
 pub mod own_programs;
 pub mod own_server;
+pub mod permitted;
 pub mod pipes;
 pub mod poll_thread;
 pub mod programs;

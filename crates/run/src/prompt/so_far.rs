@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::words::inserted::{at_the_end, quoted};
 use crate::words::user_added;
 use askbox_config::Config;
+use askbox_mailbox::Closed;
 use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::content::Content;
-use askbox_mailbox::Closed;
 use askbox_mailbox::listing::recent_rounds::{self, KEPT};
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, round, text};
 

@@ -7,7 +7,8 @@ use crate::asking::orphans;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::record::{self, Plan, Run, RunState};
 use crate::attempt::suspended_call;
-use crate::claim::permitted::WorkFolder;
+use crate::delivery::Delivery;
+use crate::process::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
 use crate::supervise::stop;
@@ -59,7 +60,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
         return Err(Error::conflict(format!("{round} was dropped before"), format!("see how: ask-answer show {workflow}")));
     }
     let last = record::latest(mailbox, &round)?.ok_or_else(|| Error::not_found(format!("{round} has no attempt"), "answer it again"))?;
-    if let Some(on) = suspended_call::goes_on_in(mailbox, &last)? {
+    if let Some(on) = goes_on_in(mailbox, &last)? {
         return Err(Error::conflict(
             format!("the work of {round} went on in another session: its call asked {}, and an agent got the answer", on.question),
             format!("give up this round: relaunch drop {workflow}"),
@@ -157,4 +158,20 @@ fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
     parked.ok_or_else(|| {
         Error::not_found(format!("no round of {workflow} is parked"), format!("see where it stands: relaunch status {workflow}"))
     })
+}
+
+/// The round in which another session goes on with the work of this run: a call of the run's session asked, and an agent was launched with
+/// the answer.
+///
+/// # Errors
+/// Those of [`record::latest`].
+fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
+    for (round, question) in suspended_call::later_rounds(mailbox, run, &[Folder::Running, Folder::Closed]) {
+        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.plan.session_id);
+        let launched = record::latest(mailbox, &round)?.is_some_and(|last| Delivery::of_claimed(&question, &last) == Delivery::Launch);
+        if is_of_session && launched {
+            return Ok(Some(round));
+        }
+    }
+    Ok(None)
 }

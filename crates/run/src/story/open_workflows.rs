@@ -87,6 +87,16 @@ impl OpenWorkflows {
     }
 }
 
+impl Teller<'_> {
+    /// The stories of all workflows that are not over, by id.
+    ///
+    /// # Errors
+    /// If a folder of the mailbox cannot be read.
+    pub fn open(&self) -> Result<Vec<Story>> {
+        Ok(OpenWorkflows::find(self.mailbox)?.stories(self).collect())
+    }
+}
+
 fn of_open(teller: &Teller<'_>, workflow: &WorkflowId, places: &Places, held: Option<&QuarantinedRound>) -> Option<Story> {
     let story = in_places(teller, workflow, places);
     match held {

@@ -1,20 +1,19 @@
 //! A round's story: its document and its run's record, put together with its state, the reason for it and the causes why it stands still.
 
+use crate::activity::live::Live;
+use crate::activity::so_far;
 use crate::attempt::record::{self, Run};
+use crate::attempt::stop_request;
 use crate::delivery::Delivery;
 use crate::money::costs;
 use crate::story::awaited;
 use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{self, Found};
 use crate::story::kind::Cause;
-use crate::story::open_workflows::OpenWorkflows;
 use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
 use crate::story::state;
 use crate::story::teller::Teller;
-use crate::supervise::stop;
-use crate::view::activity::Live;
-use crate::view::activity_so_far;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::answer::AnswerValue;
 use askbox_mailbox::documents::closing::Closing;
@@ -35,7 +34,7 @@ const ANSWER: usize = 64 << 10;
 fn view(mailbox: &Mailbox, round: &RoundId, is_live: bool) -> Result<View> {
     let mut live = Live::default();
     for attempt in record::attempts(mailbox, round)? {
-        live.add_attempt(activity_so_far::of_attempt(&record::folder(mailbox, round, attempt))?);
+        live.add_attempt(so_far::of_attempt(&record::folder(mailbox, round, attempt))?);
     }
     if !is_live {
         live.ended();
@@ -97,14 +96,6 @@ pub(super) fn beside(story: Story, held: &QuarantinedRound) -> Story {
 }
 
 impl Teller<'_> {
-    /// The stories of all workflows that are not over, by id.
-    ///
-    /// # Errors
-    /// If a folder of the mailbox cannot be read.
-    pub fn open(&self) -> Result<Vec<Story>> {
-        Ok(OpenWorkflows::find(self.mailbox)?.stories(self).collect())
-    }
-
     /// The story of one workflow, open or over, with what its run did.
     ///
     /// # Errors
@@ -275,10 +266,12 @@ impl Teller<'_> {
         let (state, since) = state::of(mailbox, folder, round, question, run.as_ref())?;
         let to_session = state == Standing::Answered && Delivery::asked_for(question) == Delivery::Session;
         let live = match (&run, state) {
-            (Some(run), Standing::Running) => view(mailbox, round, true).ok().map(|view| match stop::read_request(&run.folder(mailbox)) {
-                Ok(Some(_)) => view.stopping(),
-                _ => view,
-            }),
+            (Some(run), Standing::Running) => {
+                view(mailbox, round, true).ok().map(|view| match stop_request::read_request(&run.folder(mailbox)) {
+                    Ok(Some(_)) => view.stopping(),
+                    _ => view,
+                })
+            }
             _ => None,
         };
         let launch = run.as_ref().filter(|run| run.is_launch());

@@ -2,11 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::activity::live::{Live, Refused};
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Class;
 use crate::story::cause::HoldUp;
 use crate::story::kind::{Cause, WaitsFor};
-use crate::view::activity::{Live, Refused};
 use askbox_agent::events::Tokens;
 use askbox_mailbox::id::{QuestionId, SessionId, WorkflowId};
 use askbox_mailbox::time::Time;

@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::activity::partial::{LARGEST_PARTIAL, partial_path};
+use crate::activity::so_far;
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
-use crate::view::activity_so_far;
 use askbox_agent::events::{Event, EventKind, EventWriter, FILE_LIMIT, Generated, LINE_LIMIT, read_tail, write_line};
 use askbox_agent::stream::Generating;
 use askbox_mailbox::error::{Error, IoContext, Result};
@@ -59,7 +60,7 @@ pub(crate) struct EventLog<'a> {
     /// Opened by the first event.
     writer: Option<EventWriter<File>>,
     /// A summary of the events so far, for readers.
-    activity: Option<activity_so_far::Keeper>,
+    activity: Option<so_far::Keeper>,
     /// True if a note already says that events are left out.
     left_out_noted: bool,
     /// The kind of output that the model has been generating since the last event.
@@ -206,7 +207,7 @@ impl<'a> EventLog<'a> {
                 let path = path(self.mailbox, &self.run);
                 disk::touch_folder(&self.run.folder(self.mailbox))?;
                 let mut file = disk::open_append(&path)?;
-                self.activity = activity_so_far::Keeper::of(&self.run.folder(self.mailbox), &file);
+                self.activity = so_far::Keeper::of(&self.run.folder(self.mailbox), &file);
                 let mut tail = read_tail(&mut file).io("read", path)?;
                 if tail.last_seq == 0 {
                     tail.last_seq = last_seq_of_earlier_attempts(self.mailbox, &self.run);
@@ -234,14 +235,6 @@ fn last_seq_of_earlier_attempts(mailbox: &Mailbox, run: &Run) -> u64 {
         read_tail(&mut file).ok().map(|tail| tail.last_seq).filter(|seq| *seq > 0)
     };
     (1..run.attempt).rev().find_map(last_seq).unwrap_or(0)
-}
-
-/// The largest size of `partial.jsonl`, in bytes. Further pieces of that text are left out.
-pub(crate) const LARGEST_PARTIAL: u64 = 4 << 20;
-
-/// The path of an attempt's file.
-pub fn partial_path(folder: &Path) -> PathBuf {
-    folder.join("partial.jsonl")
 }
 
 /// Writes the file. An error only costs its readers some words, because the whole text follows as an event.

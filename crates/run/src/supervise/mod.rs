@@ -33,6 +33,7 @@
 //! | `hooks` | the agent's own hooks, which see such a request and end the turn at a tool boundary |
 //! | `detach` | starts a supervisor as a process of its own |
 
+pub(crate) mod acp_state;
 pub(crate) mod attend;
 pub mod detach;
 pub(crate) mod event_log;

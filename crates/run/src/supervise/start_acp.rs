@@ -6,11 +6,11 @@
 use crate::approval::permit;
 use crate::attempt::acp_session::{self, AcpSession};
 use crate::attempt::record::{Begin, Record, Run, RunState};
-use crate::claim::permitted::{self, WorkFolder};
 use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_server;
+use crate::process::permitted::{self, WorkFolder};
 use crate::prompt::{message, to_acp};
-use crate::supervise::attend::acp_state::{AcpTalk, Heard, Messages, Opening};
+use crate::supervise::acp_state::{AcpTalk, Heard, Messages, Opening};
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::acp::{Client, SessionPlace};
 use askbox_agent::output::AgentOutput;

@@ -5,8 +5,8 @@
 
 use crate::attempt::once;
 use crate::attempt::record::{Record, RunState};
-use crate::claim::permitted;
 use crate::process::launch::{self, Handed, SessionStart};
+use crate::process::permitted;
 use crate::prompt::round_input;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::events::EventKind;

@@ -11,13 +11,13 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::attempt::record::Run;
-use crate::claim::permitted::WorkFolder;
 use crate::process::agent_exit::{self, AgentExit};
 use crate::process::agent_lock;
 use crate::process::launch::{self, SessionStart};
+use crate::process::permitted::WorkFolder;
 use crate::process::pipes::{self, AgentErrors, AgentInput, DrainSign, Draining};
 use crate::process::poll_thread::{PollSource, PollThread};
-use crate::supervise::attend::acp_state::AcpTalk;
+use crate::supervise::acp_state::AcpTalk;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;

@@ -13,45 +13,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
+pub(crate) use crate::attempt::stop_request::request_path;
+pub use crate::attempt::stop_request::{Stop, read_request};
 use crate::process::poll_thread::PollSource;
 use crate::supervise::ladder;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, LockHolder, lock_holder};
-use askbox_mailbox::document::{Document, Stored};
+use askbox_mailbox::document::Document;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::time::{self, Span, Time};
+use askbox_mailbox::time;
 use askbox_mailbox::{Folder, Mailbox, text};
-
-/// A request to stop: the content of `stop.json`.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Stop {
-    /// When it was made.
-    pub at: Time,
-    /// Who made it.
-    pub by: String,
-    /// How long the tool call in flight may take to finish; `limits.grace` of the configuration if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace: Option<Span>,
-    /// Whether the agent is asked for a report before it ends.
-    #[serde(default)]
-    pub report: bool,
-    /// Whether the tool call in flight is cut instead of waited for.
-    #[serde(default)]
-    pub now: bool,
-    /// True if a limit stops the run, and no person.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_limit: bool,
-}
-
-impl Stored for Stop {
-    const LARGEST: u64 = 64 << 10;
-}
 
 impl Stop {
     /// The request for the ladder. `grace` is the configuration's.
@@ -63,10 +39,6 @@ impl Stop {
             now: self.now,
         }
     }
-}
-
-pub(super) fn request_path(folder: &Path) -> PathBuf {
-    folder.join("stop.json")
 }
 
 /// Asks the live run of a workflow to stop. Returns the run.
@@ -96,15 +68,6 @@ pub fn live_run(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Run> {
         }
     }
     Err(Error::not_found(format!("no run of {workflow} is live"), format!("see where it stands: relaunch status {workflow}")))
-}
-
-/// The request to stop the run of this folder, if there is one.
-pub fn read_request(folder: &Path) -> Result<Option<Stop>> {
-    let path = request_path(folder);
-    match disk::read(&path, Stop::LARGEST) {
-        Err(e) if e.is_missing_file() => Ok(None),
-        other => Document::parse(&other?).map(|d| Some(d.typed)).map_err(|e| e.in_file(&path)),
-    }
 }
 
 /// Writes a request if there is none, so that the hooks end the turn. `by_limit` tells a limit from a person.

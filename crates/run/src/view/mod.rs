@@ -2,15 +2,11 @@
 //!
 //! - `tail`: the events of a run and the text that its model is generating, while they are written
 //! - `workflow_events`: the events of a workflow's later runs, one after the other
-//! - `activity`: the current activity of a run, derived from its events
-//! - `activity_so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
 //! - `session_news`: the ends of rounds as news for a session of a user
 //! - `history`: a round that was answered or is over
 //! - `archived`: rounds that are read from the archive
 //! - `all_history`: the rounds of the mailbox and of the archive together
 
-pub mod activity;
-pub mod activity_so_far;
 pub mod all_history;
 pub mod archived;
 pub mod history;

@@ -6,8 +6,8 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::activity::partial::{LARGEST_PARTIAL, partial_path};
 use crate::attempt::record;
-use crate::supervise::event_log;
 use askbox_agent::events::{self, Event, EventKind, EventLine};
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::disk::{self, Lock};
@@ -58,7 +58,7 @@ impl EventTail {
 
     /// Makes [`EventTail::next_event`] also return the text that is being generated, as events `partial`.
     pub fn with_partial_text(mut self) -> Self {
-        self.partial = self.path.parent().map(|folder| PartialTail::new(event_log::partial_path(folder)));
+        self.partial = self.path.parent().map(|folder| PartialTail::new(partial_path(folder)));
         self
     }
 
@@ -270,7 +270,7 @@ impl PartialTail {
             self.read = 0;
             self.unread.clear();
         }
-        if size > event_log::LARGEST_PARTIAL {
+        if size > LARGEST_PARTIAL {
             // More than the supervisor writes. The whole text follows as an event.
             (self.read, self.unread) = (size, Vec::new());
         }

@@ -5,7 +5,7 @@ use askbox_cli::program;
 use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_run::view::activity::throttled_by;
+use askbox_run::activity::live::throttled_by;
 
 /// The format of an event's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

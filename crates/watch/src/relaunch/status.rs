@@ -15,11 +15,11 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::overview::known_workflows;
 use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, read_question, text};
+use askbox_run::activity::live::Refused;
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::story::cause;
 use askbox_run::story::queue::Queue;
 use askbox_run::story::{self, Cause, OpenWorkflows, Standing, Story, Teller, View};
-use askbox_run::view::activity::Refused;
 use askbox_run::view::archived;
 
 /// Prints one workflow, or all workflows that are not over.

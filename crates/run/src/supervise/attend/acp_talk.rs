@@ -23,7 +23,7 @@ use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
 use crate::attempt::fetched;
 use crate::prompt::{lost_work, to_acp};
-use crate::supervise::attend::acp_state::{AcpTalk, Due, Heard, Messages, QUIET};
+use crate::supervise::acp_state::{AcpTalk, Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
 use askbox_agent::acp::{AgentInfo, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 use askbox_agent::stream::{TurnOutcome, Verdict};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
-use crate::supervise::attend::acp_state::AcpTalk;
+use crate::supervise::acp_state::AcpTalk;
 use crate::supervise::attend::conclusion::{Attended, Outcome, last_words};
 use crate::supervise::attend::hold_requests::Requests;
 use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};

@@ -20,7 +20,6 @@
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
 //! | `conclusion` | the outcome of the turns, and how the attempt ended |
 
-pub(crate) mod acp_state;
 mod acp_talk;
 mod asker;
 pub(crate) mod attendance;

@@ -13,13 +13,13 @@ use askbox_mailbox::layout;
 use askbox_mailbox::platform::files;
 
 /// The folder that `CLAUDE_CONFIG_DIR` names for an agent that works in `cwd`. As for `claude`, a relative one lies below that.
-pub(super) fn config_dir_in(cwd: Option<&Path>, dir: &Path) -> PathBuf {
+pub(crate) fn config_dir_in(cwd: Option<&Path>, dir: &Path) -> PathBuf {
     cwd.map(Path::to_path_buf).or_else(|| layout::home().ok()).unwrap_or_default().join(dir)
 }
 
 /// True if an agent may use this folder as its `CLAUDE_CONFIG_DIR`. Settings in it can run commands, so it must be this process's own or
 /// the runner's, or be named in the operator's file.
-pub(super) fn config_dir(config: &Config, runner: &Runner, cwd: Option<&Path>, dir: &Path) -> bool {
+pub(crate) fn config_dir(config: &Config, runner: &Runner, cwd: Option<&Path>, dir: &Path) -> bool {
     let own = claude::config_dir(|name| std::env::var_os(name));
     let of_runner = runner.env.get(CONFIG_DIR).map(PathBuf::from);
     own.into_iter().chain(of_runner).any(|own| config_dir_in(cwd, &own) == dir) || config.relaunch.config_dirs.iter().any(|d| d == dir)

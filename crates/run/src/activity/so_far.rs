@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::activity::Live;
+use crate::activity::live::Live;
 use askbox_agent::events::{self, Event, EventKind, EventLine};
 use askbox_mailbox::derived::{self, Beginning, Derived};
 use askbox_mailbox::error::{Error, IoContext, Result};
