@@ -1,4 +1,4 @@
-//! Prints what polling sends, for the table of `docs/guide-chains.md`: `tests/run polls`.
+//! Prints what polling sends, for the figures of `docs/guide-chains.md`: `tests/run polls`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation ends the program")]
 

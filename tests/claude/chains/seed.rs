@@ -1,5 +1,5 @@
 //! The requests that polling sends, the scheme of the first sketch: see `crates/testkit/src/claude/polling.rs`. askbox sends nothing while
-//! a chain waits: see `birthday.rs`. `benches/polls.rs` prints the table of `docs/guide-chains.md`.
+//! a chain waits: see `birthday.rs`. `benches/polls.rs` prints the figures of `docs/guide-chains.md`.
 
 use crate::support::claude::polling::polls;
 
