@@ -1,5 +1,5 @@
-//! The cost of a round, measured with the statements of a host, on a disk, with the server's own settings. It prints the rows of the table
-//! in `docs/guide-sync.md`: `tests/run costs`.
+//! The cost of a round, measured with the statements of a host, on a disk, with the server's own settings. It prints the figures
+//! of `docs/guide-sync.md`: `tests/run costs`.
 
 use std::path::Path;
 use std::sync::Arc;

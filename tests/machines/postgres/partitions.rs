@@ -1,4 +1,4 @@
-//! Host, database or person is cut off: the rows of the table in `docs/guide-sync.md`.
+//! Host, database or person is cut off: the cases of `docs/guide-sync.md`.
 
 use std::sync::Arc;
 

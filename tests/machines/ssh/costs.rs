@@ -1,4 +1,4 @@
-//! How long it takes from a person's click, on a surface that is open, until the agent starts on the other machine: a row of the table in
+//! How long it takes from a person's click, on a surface that is open, until the agent starts on the other machine: a figure of
 //! `docs/guide-sync.md`, by `tests/run costs`.
 
 use std::time::{Duration, Instant};
