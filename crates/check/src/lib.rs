@@ -1,4 +1,4 @@
-//! `askbox conformance` and `askbox schema`: checks for other implementations of the mailbox.
+//! `askbox conformance`, which checks other implementations of the mailbox, and the schemas of its documents.
 //!
 //! | module | idea |
 //! |---|---|

@@ -1,14 +1,10 @@
 //! The JSON Schemas of all documents, made from the types that read and write them, and kept in `docs/schema/`.
 
-#![allow(clippy::disallowed_methods, reason = "schemas go to a folder that the caller names, outside of any mailbox")]
-
-use std::path::Path;
-
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value, json};
 
 use askbox_agent::events::Event;
-use askbox_cli::program::{self, ErrorReport};
+use askbox_cli::program::ErrorReport;
 use askbox_config::Config;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::document::SCHEMA_VERSION;
@@ -16,7 +12,6 @@ use askbox_mailbox::documents::awaited::Await;
 use askbox_mailbox::documents::checkpoint::Checkpoint;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::documents::workflow::Workflow;
-use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::{Answer, Question};
 use askbox_run::attempt::run_json::RunJson;
 use askbox_run::breaker::state_machine::Breaker;
@@ -137,15 +132,4 @@ pub fn file_name(name: &str) -> String {
 /// The content of a schema's file.
 pub fn text(schema: &Value) -> String {
     format!("{schema:#}\n")
-}
-
-/// Writes all schemas into a folder, and prints their paths.
-pub fn write(dir: &Path) -> Result<u8> {
-    std::fs::create_dir_all(dir).io("create", dir)?;
-    for (name, schema) in all() {
-        let path = dir.join(file_name(name));
-        std::fs::write(&path, text(&schema)).io("write", &path)?;
-        program::print_value(&path.display().to_string())?;
-    }
-    Ok(0)
 }
