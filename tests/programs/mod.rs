@@ -54,6 +54,7 @@ mod small_programs;
 mod ssh_signatures;
 mod standing;
 mod stories;
+mod surfaces;
 mod told_as_data;
 mod traced;
 mod tree;

@@ -2,12 +2,12 @@
 
 use clap::{Arg, Command};
 
+use crate::program::typed::words;
 use askbox_mailbox::text;
 
 /// Says what to type instead if an unknown flag was meant as a value. `command` is the one that the command line names.
 pub(super) fn hint(command: &Command, unknown: &str) -> String {
-    let given: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).take_while(|w| w != "--").collect();
+    let given: Vec<String> = words().map(|word| word.to_string_lossy().into_owned()).take_while(|w| w != "--").collect();
     hint_for(command, &given, unknown)
 }
 

@@ -14,6 +14,7 @@
 //! - `open_mailbox`: the mailbox that the flags of a program name
 //! - `wrong_words`: arguments that make no sense, and misspelt commands
 //! - `hyphens`: words that begin with a hyphen and were meant as values
+//! - `typed`: the words of the command line
 //! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
 
 mod confirm;
@@ -26,6 +27,7 @@ mod read_input;
 pub mod readable;
 mod start;
 mod tinted;
+mod typed;
 mod variables;
 mod wrong_words;
 

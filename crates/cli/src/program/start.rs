@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::args::parse;
 use crate::program::context::Context;
 use crate::program::output::{ErrorReport, complain, print, print_json};
-use crate::program::wrong_words;
+use crate::program::{typed, wrong_words};
 use askbox_mailbox::disk;
 use askbox_mailbox::error::{Error, Result};
 
@@ -39,9 +39,10 @@ fn main_with_args<A: Parser>(
     body: impl FnOnce(A, &Context) -> Result<u8>,
 ) -> ExitCode {
     fail_at_the_file_size_limit();
-    let result = match wrong_words::help::<A>(&args) {
+    let args = typed::these_are(args);
+    let result = match wrong_words::help::<A>(args) {
         Some(help) => print(&help).map(|()| 0),
-        None => match usual(&args).map_or_else(|| parse(&args), Ok) {
+        None => match usual(args).map_or_else(|| parse(args), Ok) {
             Ok(args) => body(args, &Context::default()),
             Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
             Err(e) => Err(wrong_words::usage::<A>(&e)),
@@ -49,7 +50,7 @@ fn main_with_args<A: Parser>(
     };
     let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
         complain(&e);
-        if wants_json(&args) {
+        if wants_json(args) {
             // The error is told already, and standard output may be closed.
             let _ = print_json(&ErrorReport::of(&e, None));
         }

@@ -8,6 +8,7 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::args::{ask_answer_args, relaunch_args};
 use crate::program::hyphens;
+use crate::program::typed::words;
 use askbox_mailbox::error::Error;
 use askbox_mailbox::spelling;
 use askbox_mailbox::text;
@@ -150,7 +151,7 @@ fn flag_of_reason(command: &Command) -> Option<&'static str> {
 
 /// The command line with a flag inserted before this word.
 fn with_flag_before(program: &Command, flag: &str, word: &str) -> String {
-    let given = std::env::args_os().skip(1).map(|given| given.to_string_lossy().into_owned());
+    let given = words().map(|given| given.to_string_lossy().into_owned());
     let words = given.map(|given| if given == word { format!("{flag} {}", text::shell_quote(word)) } else { text::shell_quote(&given) });
     std::iter::once(program.get_name().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
@@ -158,7 +159,7 @@ fn with_flag_before(program: &Command, flag: &str, word: &str) -> String {
 /// The command that the command line names before this word, and its full name, such as `askbox agents list`.
 fn command_before<'c>(program: &'c Command, word: &str) -> (&'c Command, String) {
     let (mut command, mut path) = (program, program.get_name().to_owned());
-    for inner in std::env::args_os().skip(1).take_while(|given| given != word) {
+    for inner in words().take_while(|given| given != word) {
         if let Some(found) = command.find_subcommand(inner) {
             (command, path) = (found, format!("{path} {}", found.get_name()));
         }
@@ -202,14 +203,14 @@ fn conflict(program: &Command, e: &clap::Error, usage: String) -> Error {
 fn of_a_sibling(program: &Command, word: &str) -> Option<String> {
     let all: [(&str, &[&str]); 2] = [("ask-answer", &ask_answer_args::Command::NAMES), ("relaunch", &relaunch_args::COMMANDS)];
     let (sibling, _) = all.into_iter().find(|(name, commands)| *name != program.get_name() && commands.contains(&word))?;
-    let given = std::env::args_os().skip(1).map(|given| given.to_string_lossy().into_owned());
+    let given = words().map(|given| given.to_string_lossy().into_owned());
     let behind = given.skip_while(|given| given != word).skip(1).map(|given| format!(" {}", text::shell_quote(&given))).collect::<String>();
     Some(format!("it is one of {0}: {0} {word}{1}", sibling, text::excerpt(&behind, 200)))
 }
 
 /// The first word of the command line that is neither a flag nor the value of `--mailbox`. Only that flag takes a value before a command.
 fn first_word() -> Option<String> {
-    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let mut words = words().map(|word| word.to_string_lossy().into_owned());
     loop {
         match words.next()? {
             flag if flag == "--mailbox" => drop(words.next()),
