@@ -79,6 +79,21 @@ fn a_call_of_codex_that_its_user_changed_is_made_anew() {
     scene_with("", "workspace-write").has_its_call_changed(outside_the_sandbox);
 }
 
+#[test]
+fn a_child_of_codex_is_started_by_the_watcher_and_replies() {
+    needs!("acp-agents");
+    let scene = scene();
+    let Scene { world, api } = &scene;
+    api.on("bake it", json!([shell("echo \"from ${FROM-the watcher}\" >> $HOME/effects"), {"text": "It is baked."}]));
+    api.on("have it baked", json!([shell("FROM=parent relaunch spawn -w leaf --prompt 'bake it'"), {"text": "The leaf has replied."}]));
+    let _watcher = world.watch();
+    scene.spawns("have it baked");
+    world.closed("job", "delivered", 1);
+    assert_eq!(std::fs::read_to_string(world.home().join("effects")).unwrap(), "from the watcher\n");
+    assert_eq!(world.ok("relaunch", &["resume", "leaf"]), "It is baked.\n");
+    assert_eq!(world.ok("relaunch", &["resume", "job"]), "The leaf has replied.\n");
+}
+
 mod promises {
     use super::*;
 
