@@ -108,10 +108,12 @@ fn an_undefined_agent_name_is_parked_and_the_parent_told() {
     assert_eq!(run["failure"]["class"], "role");
     assert_eq!(run["failure"]["todo"], "define it, or name another: askbox agents list");
 
-    // A parent's Bash gets one line and a status.
+    // A parent's Bash gets one line and a status. A parent that says no more than that waits for its child.
     world.api.on("start one", json!([bash("relaunch spawn -w second --agent nobody --prompt go")]));
     let said = world.run("relaunch", &["spawn", "-w", "parent", "--prompt", "start one"]).ok().stdout;
-    assert!(said.contains("Exit code 1\nparked (second): there is no agent `nobody`; known here: "), "{said}");
+    assert_eq!(said, "SGN_PEND_STARTED (parent)\n");
+    let told = world.api.turns().pop().expect("a turn").tool_results().pop().expect("a result");
+    assert!(told.starts_with("Exit code 1\nparked (second): there is no agent `nobody`; known here: "), "{told}");
 
     // It goes on once the name is defined.
     let file = world.work().join(".claude/agents/late.md");
