@@ -14,7 +14,8 @@ use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::post::{self, IfPending};
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, round};
-use askbox_run::asking::hold::{Begun, Holder, Look};
+use askbox_run::asking::hold::{Begun, Look};
+use askbox_run::claim::inline;
 use askbox_run::story::Teller;
 
 /// How long one wait lasts before checking if the client has cancelled the call.
@@ -99,19 +100,19 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
     let policy = desk.config_now()?.answers.policy();
     let end = Instant::now() + desk.config.wait.0;
-    let holder = loop {
-        match Holder::begin(mailbox, &document.typed.workflow_id) {
+    let waiter = loop {
+        match inline::begin(mailbox, &document.typed.workflow_id) {
             Err(Error::Conflict { .. }) if Instant::now() < end && !is_given_up() && asks_something_else(mailbox, &document.typed) => {
                 std::thread::sleep(SLICE);
             }
             other => break other.map_err(in_words_of_a_tool)?,
         }
     };
-    let begun = holder.post_unless_answered(mailbox, &policy, None, (document, &[]), IfPending::Conflict).map_err(in_words_of_a_tool)?;
+    let begun = waiter.post_unless_answered(mailbox, &policy, None, (document, &[]), IfPending::Conflict).map_err(in_words_of_a_tool)?;
     let mut held = match begun {
         Begun::Held(held) => *held,
         // The answer has come since this call looked for one.
-        Begun::Answered(_holder, claim) => return Reply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
+        Begun::Answered(_waiter, claim) => return Reply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
     };
     desk.remember(held.receipt())?;
     loop {

@@ -9,9 +9,9 @@ use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
 use askbox_mailbox::{Answer, AttachedFile, Mailbox, Question, QuestionDocument};
-use askbox_run::asking::hold::{Begun, Holder, Look};
+use askbox_run::asking::hold::{Begun, Look};
 use askbox_run::claim::heard::{self, Sign};
-use askbox_run::claim::inline::Hearer;
+use askbox_run::claim::inline::{self, Hearer};
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::recovery::of_asker;
 
@@ -49,8 +49,8 @@ pub(super) fn post_and_wait<T>(
     let could_not_wait = |e: &Error| program::warn(&format!("could not wait: {}", program::message(e)));
     // Before the post: an agent that ends from then on is noticed.
     let hearer = OutputHearer::find();
-    let holder = match Holder::begin(mailbox, &document.typed.workflow_id) {
-        Ok(holder) => holder,
+    let waiter = match inline::begin(mailbox, &document.typed.workflow_id) {
+        Ok(waiter) => waiter,
         Err(e @ Error::Conflict { .. }) => return Err(e),
         Err(e) => {
             could_not_wait(&e);
@@ -59,9 +59,9 @@ pub(super) fn post_and_wait<T>(
     };
     let left = of_asker::left_behind(mailbox, &document.typed)?;
     let asked = document.typed.clone();
-    let mut held = match holder.post_unless_answered(mailbox, &policy, left, (document, files), if_pending)? {
+    let mut held = match waiter.post_unless_answered(mailbox, &policy, left, (document, files), if_pending)? {
         Begun::Held(held) => *held,
-        Begun::Answered(_holder, claim) => {
+        Begun::Answered(_waiter, claim) => {
             program::say("the same question was answered before; this is its answer\n");
             return hand_over(&hearer, mailbox, *claim, print).map(Waited::Done);
         }

@@ -169,28 +169,25 @@ impl Deferred<'_> {
     /// # Errors
     /// If the call cannot be shown, or the question can be neither posted nor looked for.
     pub fn permission(&self, is_named: bool) -> Result<Option<Decided>> {
-        let shown = match self.find()? {
+        // This comes before each call of a run, most of which nobody is asked about.
+        let found = if is_named { self.find()? } else { self.find_in_run()?.unwrap_or(Found::Nothing) };
+        let shown = match found {
             Found::Waits => return Ok(Some(Decision::Waits.into())),
             Found::Over(over) if over.is_own => {
                 let decision = match permit::permit(self.mailbox, &self.rules, &over.round, &over.question, &self.call)? {
-                    Permit::Allowed(allowed) => Ok(Decision::Allow(Box::new(Allow {
+                    Permit::Allowed(allowed) => Decision::Allow(Box::new(Allow {
                         input: allowed.input.clone(),
                         tell: allowed.remark(false),
                         by_answer: Some((self.mailbox.clone(), *allowed)),
-                    }))),
-                    Permit::Refused(words) => Ok(Decision::Refuse(words)),
-                    Permit::Ask(shown) => Err(shown),
-                };
-                match decision {
-                    Ok(decision) => {
-                        self.note_handed_over(&over)?;
-                        return Ok(Some(decision.of(over)));
-                    }
-                    Err(shown) => {
+                    })),
+                    Permit::Refused(words) => Decision::Refuse(words),
+                    Permit::Ask(shown) => {
                         self.leave(over)?;
-                        Some(shown)
+                        return self.ask(shown).map(Some);
                     }
-                }
+                };
+                self.note_handed_over(&over)?;
+                return Ok(Some(decision.of(over)));
             }
             Found::Over(Over { question, round, .. }) if is_named && ask::is_about(&question, &self.call) => {
                 if question.answer.is_none() {
@@ -200,22 +197,37 @@ impl Deferred<'_> {
                     return Ok(Some(Decision::Refuse(words).into()));
                 }
                 // The permission of a closed round counted for its own run only.
-                Some(if permit::is_used(self.mailbox, &round) { Shown::perhaps_made(&question) } else { Shown::First })
+                if permit::is_used(self.mailbox, &round) { Shown::perhaps_made(&question) } else { Shown::First }
             }
             _ if !is_named => return Ok(None),
-            _ => None,
+            _ => match standing::about(self.mailbox, &self.rules.policy, self.workflow, &self.call)? {
+                Some(standing) => return Ok(Some(Decision::standing(standing, &self.call).into())),
+                None => Shown::First,
+            },
         };
-        let shown = match (shown, standing::about(self.mailbox, &self.rules.policy, self.workflow, &self.call)?) {
-            (Some(shown), _) => shown,
-            (None, Some(standing)) => return Ok(Some(Decision::standing(standing, &self.call).into())),
-            (None, None) => Shown::First,
-        };
+        self.ask(shown).map(Some)
+    }
+
+    /// Asks a person whether the call may be made.
+    fn ask(&self, shown: Shown) -> Result<Decided> {
         let question = Document::draft(ask::question(self.workflow, &self.call, shown)?);
-        Ok(Some(self.post(question, words::CALL_LATER)?.into()))
+        Ok(self.post(question, words::CALL_LATER)?.into())
+    }
+
+    /// The question of this call in the round of its run.
+    fn find_in_run(&self) -> Result<Option<Found>> {
+        let Some(run) = self.run else { return Ok(None) };
+        let question = read_question::of_round(&self.mailbox.round(Folder::Running, &run.round()), &run.round())?.typed;
+        let is_it = self.is_its(&question) || self.is_of_subagent(&question);
+        let found = |question| Found::Over(Over { round: run.round(), question: Box::new(question), is_own: true, claim: None });
+        Ok(is_it.then(|| found(question)))
     }
 
     /// Looks for the question of this call, and takes the answer if this process is its asker.
     fn find(&self) -> Result<Found> {
+        if let Some(found) = self.find_in_run()? {
+            return Ok(found);
+        }
         if read_question::pending(self.mailbox, self.workflow).is_ok_and(|pending| self.is_its(&pending.typed)) {
             return Ok(Found::Waits);
         }
@@ -229,12 +241,6 @@ impl Deferred<'_> {
                 // The answer does not count, or another process is faster: the next look will tell.
                 ClaimAttempt::Refused(_) => Found::Waits,
             });
-        }
-        if let Some(run) = self.run {
-            let question = read_question::of_round(&self.mailbox.round(Folder::Running, &run.round()), &run.round())?.typed;
-            if self.is_its(&question) || self.is_of_subagent(&question) {
-                return Ok(Found::Over(Over { round: run.round(), question: Box::new(question), is_own: true, claim: None }));
-            }
         }
         for round in list::newest_rounds_of(self.mailbox, self.workflow).into_iter().take(list::SEARCHED) {
             for folder in [Folder::Running, Folder::Parked, Folder::Closed] {

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use crate::claim::inline::{self, Asked, Hearer, Waited, Waiter};
+use crate::claim::inline::{Asked, Hearer, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::id::RoundId;
 use askbox_mailbox::transitions::post::{self, IfPending, Posted, Receipt};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::trust::Policy;
@@ -17,14 +17,10 @@ use askbox_mailbox::{AttachedFile, Folder, Mailbox, Question, QuestionDocument, 
 /// How often a post is tried while other processes take the answers to the same question.
 const TRIES: u32 = 3;
 
-/// The right to the workflow's next answer.
-#[derive(Debug)]
-pub struct Holder(Waiter);
-
 /// A posted question whose asker waits.
 #[derive(Debug)]
 pub struct Held {
-    holder: Holder,
+    waiter: Waiter,
     document: QuestionDocument,
     files: Vec<AttachedFile>,
     receipt: Receipt,
@@ -37,7 +33,7 @@ pub enum Begun {
     /// The question is pending.
     Held(Box<Held>),
     /// The same question was answered before, and its answer is claimed.
-    Answered(Holder, Box<Claim<OnRecord>>),
+    Answered(Waiter, Box<Claim<OnRecord>>),
 }
 
 /// The state of a held question.
@@ -53,15 +49,7 @@ pub enum Look {
     Ended(Box<Question>),
 }
 
-impl Holder {
-    /// Keeps every other process from taking the answer to the question that is about to be posted.
-    ///
-    /// # Errors
-    /// [`askbox_mailbox::error::Error::Conflict`] if another process waits already.
-    pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Self> {
-        inline::begin(mailbox, workflow).map(Self)
-    }
-
+impl Waiter {
     /// Posts the question.
     ///
     /// # Errors
@@ -92,7 +80,7 @@ impl Holder {
                 Posted::Pending(receipt) => return Ok(Begun::Held(Box::new(self.hold(document, files, *receipt)?))),
                 // If the answer does not count, its question waits again.
                 Posted::Answered(round) => {
-                    if let Some(claim) = self.0.take(mailbox, policy, &round)? {
+                    if let Some(claim) = self.take(mailbox, policy, &round)? {
                         return Ok(Begun::Answered(self, Box::new(claim)));
                     }
                 }
@@ -103,7 +91,7 @@ impl Holder {
 
     fn hold(self, document: QuestionDocument, files: &[AttachedFile], receipt: Receipt) -> Result<Held> {
         let asked = Asked::of_receipt(&receipt)?;
-        Ok(Held { holder: self, document, files: files.to_vec(), receipt, asked })
+        Ok(Held { waiter: self, document, files: files.to_vec(), receipt, asked })
     }
 }
 
@@ -123,7 +111,7 @@ impl Held {
     /// # Errors
     /// If the answer is there and cannot be claimed now.
     pub fn look(&self, mailbox: &Mailbox, policy: &Policy, patience: Duration, hearer: &impl Hearer) -> Result<Look> {
-        Ok(match self.holder.0.wait(mailbox, policy, &self.asked, patience, hearer)? {
+        Ok(match self.waiter.wait(mailbox, policy, &self.asked, patience, hearer)? {
             Waited::Answered(claim) => Look::Answered(claim),
             Waited::Changed => Look::Changed,
             Waited::Nothing => match read_question::document(&mailbox.round(Folder::Closed, self.round())) {
@@ -138,7 +126,7 @@ impl Held {
     /// # Errors
     /// Those of a post.
     pub fn ask_anew(self, mailbox: &Mailbox) -> Result<Self> {
-        self.holder.post(mailbox, self.document, &self.files, IfPending::Conflict)
+        self.waiter.post(mailbox, self.document, &self.files, IfPending::Conflict)
     }
 
     /// Posts another question in its place, because the answer did not fit.
@@ -146,7 +134,7 @@ impl Held {
     /// # Errors
     /// Those of a post.
     pub fn ask_instead(self, mailbox: &Mailbox, question: Question) -> Result<Self> {
-        self.holder.post(mailbox, Document::draft(question), &[], IfPending::Conflict)
+        self.waiter.post(mailbox, Document::draft(question), &[], IfPending::Conflict)
     }
 
     /// Withdraws the question.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::approval::ask;
 use crate::asking::end::{ASKS_AGAIN, End};
-use crate::asking::hold::{self, Held, Holder};
+use crate::asking::hold::{self, Held};
 use crate::asking::orphans;
+use crate::claim::inline;
 use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::list;
@@ -50,7 +51,7 @@ impl Posted {
             orphans::end_waiting(mailbox, &workflow)?;
             orphans::end_answered(mailbox, &workflow)?;
         }
-        let holder = match Holder::begin(mailbox, &workflow) {
+        let waiter = match inline::begin(mailbox, &workflow) {
             Err(Error::Conflict { .. }) => return Ok(None),
             other => other?,
         };
@@ -65,7 +66,7 @@ impl Posted {
             }
         }
         document.update()?;
-        Ok(Some(Self { held: holder.post(mailbox, document, &[], IfPending::Conflict)?, by }))
+        Ok(Some(Self { held: waiter.post(mailbox, document, &[], IfPending::Conflict)?, by }))
     }
 
     /// Looks for an answer, and claims it.

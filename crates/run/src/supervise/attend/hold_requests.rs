@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::asking::hold::{Held, Holder, Look};
+use crate::asking::hold::{Held, Look};
 use crate::attempt::trace;
+use crate::claim::inline;
 use crate::supervise::attend::asker;
 use crate::supervise::attend::elicitations::{self, Forms};
 use crate::supervise::attend::held_requests::{Asked, HeldRequest, Request, Undecided, Waiting};
@@ -231,8 +232,8 @@ impl Requests {
         // Before the post, because the answer may come right after it.
         self.wake_on_changes(live);
         let document = Document::draft(of_run(live, question));
-        let posted = Holder::begin(live.mailbox, &live.run.workflow_id)
-            .and_then(|holder| holder.post(live.mailbox, document, &[], IfPending::Conflict));
+        let posted = inline::begin(live.mailbox, &live.run.workflow_id)
+            .and_then(|waiter| waiter.post(live.mailbox, document, &[], IfPending::Conflict));
         self.hold(live, request, posted, now + live.config.limits.hold.0);
     }
 
