@@ -26,6 +26,11 @@ fn checkpoint(bytes: usize) -> String {
     json!({"current_step": "x", "context": "c".repeat(bytes - around)}).to_string()
 }
 
+/// An answer of as many bytes, which are controls, but for one letter: an answer that nobody sees is empty.
+fn controls(bytes: usize) -> String {
+    format!("a{}", "\u{1}".repeat(bytes - 1))
+}
+
 /// Posts a question that is withdrawn at once, so that answers to it are late.
 fn withdrawn(world: &World, id: &str) {
     world.ok("ask-post", &["-w", id, "Which?"]);
@@ -37,7 +42,7 @@ fn an_answer_of_four_mebibytes_of_controls_reaches_the_agent() {
     let world = World::at_home();
     let _watcher = world.watch();
     world.ok("ask-post", &["-w", "big", "Which?"]);
-    let answer = "\u{1}".repeat(4 * MIB);
+    let answer = controls(4 * MIB);
     world.run_with("ask-answer", &["big", "--file", "-"], json!(answer).to_string().as_bytes()).ok();
     assert!(world.told("big", 1).contains("The user's answer is 4194304 bytes long; read it from"));
     let closed = world.closed("big", "delivered", 1);
@@ -91,7 +96,7 @@ fn a_checkpoint_of_the_largest_size_still_gets_the_answer() {
     world.make_mailbox();
     world.run_with("checkpoint", &["save", "w"], checkpoint(16 * MIB - 300).as_bytes()).ok();
     world.ok("ask-post", &["-w", "w", "Which?"]);
-    let answered = world.run_with("ask-answer", &["w", "-"], "\u{1}".repeat(4 * MIB).as_bytes()).ok();
+    let answered = world.run_with("ask-answer", &["w", "-"], controls(4 * MIB).as_bytes()).ok();
     let warnings: Vec<_> =
         answered.stderr.lines().filter(|line| line.starts_with("warning") && !line.contains("no watcher runs")).collect();
     assert!(warnings.is_empty(), "{warnings:?}");
@@ -161,7 +166,7 @@ fn what_is_posted_stays_readable_up_to_its_end() {
     for (name, piece) in [("control", r"\u0001"), ("quote", r#"\""#), ("wide", "\u{1f600}"), ("plain", "x")] {
         for bytes in [limit - 250, limit] {
             let id = format!("{name}-{bytes}");
-            posted.push(goes_through(&mailbox, compact(&id, piece, bytes).unwrap(), &"\u{1}".repeat(bytes / 4)));
+            posted.push(goes_through(&mailbox, compact(&id, piece, bytes).unwrap(), &controls(bytes / 4)));
         }
     }
     for bytes in [limit - limit / 3, limit] {
@@ -196,7 +201,7 @@ fn the_answer_to_the_largest_question_is_undone_many_times() {
     assert!((MAX_QUESTION..MAX_QUESTION + (64 << 10)).contains(&length), "{length}");
     // As it lay when a program died behind the commit point: the next answer completes it.
     fs::rename(&path, mailbox.document(Folder::Answered, &workflow)).unwrap();
-    accept::answer(&mailbox, &workflow, Decision::by(&ann, None), ann.value(AnswerValue::Text("\u{1}".repeat(4 * MIB)))).unwrap();
+    accept::answer(&mailbox, &workflow, Decision::by(&ann, None), ann.value(AnswerValue::Text(controls(4 * MIB)))).unwrap();
     undo::undo(&mailbox, &workflow, None, ann.by()).unwrap();
     // And its end finds room.
     let lock = mailbox.lock(&workflow).unwrap();

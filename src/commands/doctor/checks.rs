@@ -172,7 +172,7 @@ const CHECKS: &[Check] = &[
         )
         .of(Workflow),
     row("waits", "`awaits/`", waits::look).says("half_done, stale_wait, unwoken, unreadable, newer").of(Workflow),
-    row("machines", "the other machines of the configuration", peers::look).says("unreachable, only_looks, no_mailbox, database_encoding"),
+    row("machines", "the other machines of the configuration", peers::look).says("unreachable, only_looks, no_mailbox"),
     #[cfg(feature = "sync")]
     row("database", "the state of `askbox sync run`, and the encoding of the database", sync::look)
         .says("unreadable, config, fenced, no_sync, sync_failing, sync_behind, database_encoding, clock"),

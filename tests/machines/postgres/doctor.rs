@@ -73,9 +73,4 @@ fn the_doctor_names_a_database_that_is_not_utf8() {
     assert!(mend.starts_with(&format!("  $ psql '{}' -c ", named("latin"))), "{mend}");
     database.connect("owner").batch_execute(statement).expect("a database in UTF-8");
     assert!(!of(&named("askbox_utf8")).contains("database_encoding"));
-    // A person's machine reads it as a peer.
-    host.world.ok("askbox", &["sync", "migrate", "--database", &named("latin")]);
-    host.world.configure(&format!("[peers.team]\npostgres = \"{}\"\n", named("latin")));
-    let said = host.world.run("askbox", &["doctor"]).stdout;
-    assert!(said.contains("database_encoding: peer team: its database keeps text as LATIN1"), "{said}");
 }

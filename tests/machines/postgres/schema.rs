@@ -45,9 +45,9 @@ fn versions_that_do_not_fit_refuse_each_other_by_name() {
 fn a_database_without_all_characters_is_refused() {
     needs!("postgres");
     let cluster = shared();
-    let make = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    let make = "CREATE DATABASE latin_refused ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
     cluster.connect("owner", "postgres").expect("a connection").batch_execute(make).expect("a database");
-    let database = Database { cluster, name: "latin".into() };
+    let database = Database { cluster, name: "latin_refused".into() };
     let out = World::new().run("askbox", &["sync", "migrate", "--database", &database.address("owner")]);
     assert!(out.code() == 4 && out.stderr.contains("keeps texts as LATIN1") && out.stderr.contains("ENCODING 'UTF8'"), "{}", out.words());
     assert_eq!(database.value("SELECT to_regclass('askbox.migration')::text"), None);

@@ -5,8 +5,6 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::Checkup;
-#[cfg(feature = "sync")]
-use crate::commands::doctor::installation::sync;
 use askbox_config::{Config, PeerConfig};
 use askbox_mailbox::text;
 use askbox_mailbox::time::{self, Time};
@@ -172,10 +170,6 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
             let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
             let said = format!("{}{hint}", machines::without_name(name, &problem.said));
             checkup.report("unreachable", &subject, said, try_by_hand(name, peer));
-        }
-        #[cfg(feature = "sync")]
-        if known.reached {
-            sync::encoding(checkup, &subject, &peer.postgres, &config.sync.root_certificate);
         }
         if let Some(role) = &known.only_looks {
             let how = format!("name a person's role in peers.{name}.postgres (its statements: askbox sync roles --person NAME)");

@@ -45,7 +45,7 @@ fn try_database(checkup: &Checkup) -> String {
 }
 
 /// Reports a database that is not UTF-8. Says nothing if that cannot be found out.
-pub(super) fn encoding(checkup: &mut Checkup, subject: &str, address: &str, root_certificate: &Path) {
+fn encoding(checkup: &mut Checkup, subject: &str, address: &str, root_certificate: &Path) {
     let other = || {
         let mut database = Database::at(address, root_certificate).ok()?.connect().ok()?;
         let encoding: String = database.query_one("SHOW server_encoding", &[]).ok()?.try_get(0).ok()?;
