@@ -13,7 +13,7 @@ use crate::support::{ClaudeWorld, Signal, signal, until};
 /// Waits until a process has taken the answer of `db`, and its claim is on record.
 fn fetched(world: &ClaudeWorld) {
     let record = |round: &Value| format!("runs/db/{}/1/run.json", round["question_id"].as_str().unwrap_or_default());
-    let is_on_record = || world.rounds("running", "db").iter().any(|round| world.in_mailbox(&record(round)).exists());
+    let is_on_record = || world.rounds("running", "db").iter().any(|round| world.in_mailbox(record(round)).exists());
     let is_taken = || is_on_record() || !world.rounds("closed", "db").is_empty();
     until("the answer is fetched", || world.names("answered").is_empty() && world.names("pending").is_empty() && is_taken());
 }
