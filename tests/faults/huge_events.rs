@@ -21,6 +21,8 @@ mod promises {
         });
         let round = world.names("runs/huge").into_iter().find(|name| name.len() == 36).expect("a round");
         let events = world.in_mailbox(format!("runs/huge/{round}/1/events.jsonl"));
+        // The agent may be held before its supervisor has written the first event.
+        until("its events", || events.exists());
         OpenOptions::new().write(true).open(&events).and_then(|file| file.set_len(3 << 30)).expect("a file with a hole");
         [supervisor, agent].into_iter().for_each(|pid| signal(pid, Signal::KILL));
         let begun = Instant::now();

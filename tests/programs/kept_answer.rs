@@ -105,3 +105,17 @@ mod promises {
         assert_ne!(saved(&world)["user_answer_to"], first);
     }
 }
+
+#[test]
+fn an_earlier_answer_is_not_that_of_the_question_that_waits() {
+    let world = World::new();
+    world.sh("checkpoint save w --step staging && ask-post 'Deploy to staging?' -w w -t yes_no && ask-answer w yes && relaunch prompt w");
+    assert_eq!(world.sh("checkpoint get w user_answer"), "yes");
+    world.sh("ask-post 'Deploy to production?' -w w -t yes_no");
+    world.refused(3, "checkpoint get w user_answer");
+    assert!(world.sh("checkpoint env w").contains("USER_ANSWER=''"));
+    assert!(!world.sh("checkpoint show w").contains("yes"));
+    assert_eq!(saved(&world)["user_answer"], "yes", "the file keeps it until the next answer");
+    world.sh("ask-answer w no && relaunch prompt w");
+    assert_eq!(world.sh("checkpoint get w user_answer"), "no");
+}

@@ -77,7 +77,8 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
     Ok(Some(pending))
 }
 
-/// Reads a workflow's own checkpoint, without an answer that nobody accepted: a question that still waits has no answer yet.
+/// Reads a workflow's own checkpoint. A question that still waits has no answer yet: neither one that nobody accepted, nor that of an earlier
+/// question, which a script would take for its own. The file keeps it.
 ///
 /// # Errors
 /// Those of [`store::load`] and of [`settle`].
@@ -85,9 +86,11 @@ pub fn settled_checkpoint(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Ch
     let mut document = store::load(mailbox, workflow)?;
     let Some(answered) = document.typed.user_answer_to else { return Ok(document) };
     let pending = read_question::pending(mailbox, workflow).and_then(|pending| round::of_pending(mailbox, &pending.typed));
-    if pending.is_ok_and(|round| round.question == answered) {
+    if let Ok(round) = pending {
         // The program that answers now holds the lock, and has finished once this gets it.
-        if let Ok(lock) = mailbox.lock(workflow) {
+        if round.question == answered
+            && let Ok(lock) = mailbox.lock(workflow)
+        {
             settle(mailbox, &lock)?;
             return store::load(mailbox, workflow);
         }
