@@ -31,7 +31,7 @@ fn a_surface_that_is_not_installed_is_named_with_its_feature() {
 }
 
 #[test]
-fn a_surface_beside_askbox_or_on_path_is_what_the_command_becomes() {
+fn a_command_becomes_the_surface_beside_askbox_or_on_path() {
     let world = World::new();
     let askbox = alone(&world, &["askbox", "askbox-conformance"]);
     assert!(world.sh(&format!("{askbox} conformance --list")).lines().count() > 20);

@@ -63,7 +63,7 @@ fn a_config_dir_of_the_runner_keeps_the_session() {
 }
 
 #[test]
-fn an_agent_without_its_session_is_told_its_task_and_its_answers() {
+fn an_agent_without_its_session_is_told_task_and_answers() {
     let mut world = ClaudeWorld::new();
     world.configure(TOOLS);
     world.keep_watching_from_the_start();

@@ -88,7 +88,7 @@ fn the_questions_of_a_database_are_listed_like_those_by_ssh() {
 }
 
 #[test]
-fn of_very_many_questions_the_urgent_ones_are_listed_and_each_is_shown() {
+fn of_very_many_questions_the_urgent_are_listed_each_shown() {
     needs!("postgres");
     let (database, _host, _) = asked();
     let many = "INSERT INTO askbox.question (host, question_id, workflow_id, turn, rank, state, question_hash, doc, change)

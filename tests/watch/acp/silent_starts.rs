@@ -28,7 +28,7 @@ fn why(script: &str, kind: &str) -> String {
 }
 
 #[test]
-fn an_agent_that_never_answers_initialize_is_told_with_its_words() {
+fn an_agent_silent_at_initialize_is_told_with_its_words() {
     let script = "echo 'cannot reach the proxy' >&2; exec sleep 600";
     assert_eq!(why(script, "acp"), "the agent did not answer `initialize`; it was silent for limits.silence = 1s: cannot reach the proxy");
     assert_eq!(why(script, "claude"), "the agent's session did not begin; it was silent for limits.silence = 1s: cannot reach the proxy");

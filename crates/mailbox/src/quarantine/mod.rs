@@ -1,6 +1,6 @@
 //! `quarantine/`: files that cannot be used, each with its `.reason` beside it. askbox never deletes them.
 //!
-//! A file is moved there once its grace time is over. The reason also describes its content in words. [`quarantined_round`] finds
+//! A file is moved there once its grace time is over. The reason also describes its content in words. [`quarantined_round`](crate::transitions::quarantined_round) finds
 //! answered and claimed rounds whose file lies there.
 
 use std::ffi::{OsStr, OsString};
