@@ -116,7 +116,10 @@ impl Stage {
 
 /// Checks that a program exists beside this one and has the same version.
 fn check(path: &Path, name: &str) -> Result<()> {
-    let hint = "build all programs: cargo build, then: target/debug/askbox demo; or: cargo install --profile dist --path .";
+    let hint = match name {
+        "ask-agent" => "build it: cargo build --features agent",
+        _ => "build all programs: cargo build, then: target/debug/askbox demo; or: cargo install --profile dist --path .",
+    };
     let output = match Command::new(path).arg("--version").output() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::failed(format!("{name} is not beside this program ({})", path.display()), hint));
