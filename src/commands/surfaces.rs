@@ -62,11 +62,14 @@ pub struct About {
 
 /// A problem of the page.
 #[derive(Debug, Deserialize)]
-#[allow(missing_docs)]
 pub struct Finding {
+    /// Its kind, as the doctor's table names it.
     pub kind: String,
+    /// The file that it is about.
     pub file: String,
+    /// The problem in words.
     pub problem: String,
+    /// The command that solves it.
     pub mend: String,
 }
 

@@ -28,10 +28,14 @@ impl HandStarted {
             return None;
         }
         let names = |word: &String| program.file_name() == Path::new(word).file_name();
+        // The path as a word of its own: another agent's checkpoint may only end, or begin, in the same way. A path with a space is not found.
+        let has_path = |word: &String| {
+            word.split(|c: char| c.is_whitespace() || "\"'`(),;:".contains(c)).any(|part| part.trim_end_matches('.') == checkpoint)
+        };
         let is_it = |arguments: &[String]| {
             arguments.iter().take(2).any(names)
                 && arguments.iter().any(|word| word == "-p" || word == "--print")
-                && arguments.iter().any(|word| word.contains(checkpoint))
+                && arguments.iter().any(has_path)
         };
         let of_this_user = processes::all().filter(processes::Seen::is_of_this_user);
         if let Some(agent) = of_this_user.into_iter().find(|process| is_it(&process.arguments())) {
