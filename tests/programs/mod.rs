@@ -14,6 +14,7 @@ mod damaged;
 mod demo;
 mod dependencies;
 mod doctor;
+mod documented;
 mod edit_call;
 mod for_people;
 mod growth;

@@ -32,7 +32,7 @@ say() {
 
 export message n
 exec 3>&1
-reply=done
+reply=${AGENT_REPLY:-done}
 if [ -f "$AGENT_DIR/$id.sh" ]; then
   # shellcheck disable=SC1090 # the test's own script
   reply=$(. "$AGENT_DIR/$id.sh" 2>>"$AGENT_DIR/complaints" </dev/null)

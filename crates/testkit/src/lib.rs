@@ -22,6 +22,7 @@
 //! | `browser_script.rs` | a real browser, driven by a script |
 //! | `json_schema.rs` | a small validator |
 //! | `programs.rs` | where the project and its built programs lie |
+//! | `shown.rs` | the blocks of a page, and the commands that a text shows |
 //! | `clock.rs` | a clock that a test moves |
 //! | `working_day.rs` | the questions of the pictures in the guides |
 //! | `report.rs` | how long each test takes, and why it fails |
@@ -46,6 +47,7 @@ pub mod process;
 pub mod programs;
 pub mod report;
 pub mod server;
+pub mod shown;
 pub mod terminal;
 pub mod tools;
 pub mod watcher;

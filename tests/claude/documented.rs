@@ -1,14 +1,12 @@
 //! Every command that the pages, the help, the prompts and the hints tell an agent to type is allowed to an agent that askbox launched
 //! with default settings, and prints what the text says. The commands are taken from the texts themselves.
 
-mod pages;
-
 use crate::support::ClaudeWorld;
 use crate::support::claude::bash;
+use crate::support::shown::{Shown, fenced, hinted, page, prompted, quoted};
 use askbox::cli::args::checkpoint_args::Checkpoint;
 use askbox::commands::claude_md;
 use clap::CommandFactory;
-use pages::{Shown, fenced, hinted, page, prompted, quoted};
 use serde_json::{Value, json};
 
 const REFUSED: &str = "Not permitted in this unattended run";

@@ -1,4 +1,54 @@
-//! The commands that a text shows, and what it says that they print.
+//! The blocks of a page, the commands that a text shows, and what it says that they print.
+
+use crate::root;
+
+/// A block of a page: fenced, or behind an empty line and indented by four spaces.
+#[derive(Debug)]
+pub struct Block {
+    /// The word behind the fence.
+    pub language: String,
+    pub text: String,
+}
+
+impl Block {
+    pub fn first_line(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
+    }
+}
+
+/// The blocks of a page. An empty line ends an indented one, unless what its command prints goes on behind it.
+pub fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut fenced, mut indent, mut behind_empty) = (false, None, true);
+    for line in text.lines() {
+        let words = line.trim_start();
+        let depth = line.len() - words.len();
+        if let Some(language) = words.strip_prefix("```") {
+            if !fenced {
+                blocks.push(Block { language: language.to_owned(), text: String::new() });
+            }
+            (fenced, indent) = (!fenced, None);
+        } else if fenced {
+            blocks.last_mut().expect("a block").text.extend([line, "\n"]);
+        } else if words.is_empty() {
+            let is_prompted = || blocks.last().is_some_and(|block| block.text.starts_with("$ "));
+            indent = indent.filter(|_| is_prompted());
+            if indent.is_some() {
+                blocks.last_mut().expect("a block").text.push('\n');
+            }
+        } else if depth < 4 {
+            indent = None;
+        } else if indent.is_some() || behind_empty {
+            if indent.is_none() || (behind_empty && words.starts_with("$ ")) {
+                blocks.push(Block { language: String::new(), text: String::new() });
+            }
+            let indent = *indent.get_or_insert(depth);
+            blocks.last_mut().expect("a block").text.extend([line.get(indent..).unwrap_or(words), "\n"]);
+        }
+        behind_empty = words.is_empty();
+    }
+    blocks
+}
 
 /// A command, or several lines of them, as a text shows them.
 #[derive(Debug)]
@@ -10,7 +60,7 @@ pub struct Shown {
 
 /// A page of the repository.
 pub fn page(below: &str) -> String {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(below);
+    let path = root().join(below);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
