@@ -44,7 +44,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ("guide-chains", "$ relaunch stop ID", In(at_work, "test -z \"$(ls ~/.claude/questions/pending)\"")),
     ("guide-inbox", "ask-answer", By("the_inbox_lists_the_urgent_first_with_asker_and_age")),
     ("guide-live", "askbox setup --live", In(home, "")),
-    ("guide-live", "- docs-42: was answered", By("an_answer_wakes_the_idle_session_that_asked")),
+    ("guide-live", "- docs-42: was answered", By("an_answer_wakes_its_session_and_starts_no_agent")),
     ("guide-live", "askbox setup --only live --codex", In(home, "grep 'codex = true' ~/.config/askbox/config.toml")),
     ("guide-live", "askbox setup --only live --opencode", In(home, "test -f ~/.config/opencode/plugin/askbox.js")),
     ("guide-live", "askbox setup --only live --copilot", In(home, "test -f ~/.copilot/extensions/askbox/extension.mjs")),
@@ -82,7 +82,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ("guide-programs", "askbox once \"charge", By("a_call_is_marked_once_in_a_round_and_told_if_the_run_dies")),
     ("guide-programs", "askbox once --of", By("a_mark_of_a_failed_attempt_is_open_until_a_person_closes_it")),
     ("guide-programs", "relaunch exec", In(billing, "test \"$(cat ran)\" = --verbose")),
-    ("guide-sdks", "host billing-7", By("the_examples_of_the_clients_run_as_they_stand")),
+    ("guide-sdks", "host billing-7", By("a_claude_session_makes_its_call_after_the_answer")),
     ("guide-sdks", "ask-answer billing-7", By("a_claude_session_makes_the_call_that_its_user_changed")),
     ("guide-subagent", "checkpoint save docs-42", By("the_commands_of_the_subagents_guide_print_what_it_says")),
     ("guide-subagent", "checkpoint show docs-42", By("the_commands_of_the_subagents_guide_print_what_it_says")),
@@ -408,6 +408,20 @@ fn a_security_key() -> String {
     STANDARD.encode(fields.iter().flat_map(|field| [&length(field)[..], field].concat()).collect::<Vec<_>>())
 }
 
+/// A file with the keys of a block put below the headers that it has. The other headers come at its end.
+fn below_headers(file: &str, block: &str) -> String {
+    let mut file = file.to_owned();
+    let sections = format!("\n{block}");
+    for section in sections.split("\n[").skip(1) {
+        let (header, keys) = section.split_once("]\n").expect("a header and its keys");
+        match file.find(&format!("\n[{header}]\n")) {
+            Some(at) => file.insert_str(at + header.len() + 4, &format!("{keys}\n")),
+            None => file.push_str(&format!("\n[{section}\n")),
+        }
+    }
+    file
+}
+
 mod promises {
     use super::*;
 
@@ -456,20 +470,20 @@ mod promises {
     }
 
     #[test]
-    fn each_toml_block_of_a_page_is_a_configuration() {
+    fn each_toml_block_of_a_page_fits_alone_and_below_setups_headers() {
+        let written = home().ok("askbox", &["init", "--print"]);
         let mut read = 0;
         for (name, blocks) in pages() {
             for block in blocks.iter().filter(|block| kind(block) == Kind::Toml) {
                 read += 1;
                 // A key alone stands in the section that the words above it name.
-                let header = if block.text.starts_with('[') || block.text.starts_with('#') {
-                    ""
-                } else {
-                    "[target.phone]\nntfy = \"https://ntfy.sh/topic\"\n"
-                };
-                let toml = format!("{header}{}", block.text).replace("AAAA…", &a_security_key());
-                if let Err(error) = askbox::config::parse(toml.as_bytes(), "config.toml".as_ref()) {
-                    panic!("{name}: {error:?}\n{toml}");
+                let is_whole = block.text.starts_with(['[', '#']);
+                let header = if is_whole { "" } else { "[target.phone]\nntfy = \"https://ntfy.sh/topic\"\n" };
+                let alone = format!("{header}{}", block.text).replace("AAAA…", &a_security_key());
+                for toml in [below_headers(&written, &alone), alone] {
+                    if let Err(error) = askbox::config::parse(toml.as_bytes(), "config.toml".as_ref()) {
+                        panic!("{name}: {error:?}\n{}", block.text);
+                    }
                 }
             }
         }
