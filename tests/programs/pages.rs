@@ -10,7 +10,7 @@ pub(super) fn anchor(heading: &str) -> String {
 }
 
 /// The pages, and the text of each without its blocks of code.
-fn pages() -> Vec<(PathBuf, String)> {
+pub(super) fn pages() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let all = ["", "docs", "docs/dev", "clients/python", "clients/typescript"]
         .into_iter()

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::claude::bash;
+use crate::support::shown::{blocks, page};
 use crate::support::{ClaudeWorld, Terminal, until};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -67,6 +68,16 @@ fn each_way_to_install_the_plugin_brings_its_server() {
     for name in ["askbox:inbox", "askbox:answer", "askbox:tree", "askbox:stop", "askbox:ask-the-user", "askbox:questions-of-agents"] {
         assert!(commands.contains(name), "{name} is not listed: {commands}");
     }
+}
+
+#[test]
+fn the_command_of_the_guide_to_mcp_adds_the_server() {
+    let world = ClaudeWorld::new();
+    let typed = blocks(&page("docs/guide-mcp.md")).remove(0).text;
+    let words = typed.strip_prefix("claude ").expect("a command of Claude Code").split_whitespace();
+    crate::support::output(world.claude().args(words)).ok();
+    let server = &init(&world, &[])["mcp_servers"][0];
+    assert_eq!((&server["name"], &server["status"]), (&json!("askbox"), &json!("connected")));
 }
 
 #[test]
