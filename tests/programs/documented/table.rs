@@ -91,7 +91,7 @@ pub(super) const COMMANDS: &[(&str, &str, Run)] = &[
     ("guide-sync", "cargo install", Not("a long build, with the network")),
     ("guide-sync", "$ createdb askbox", By("an_offer_is_accepted_by_its_host_which_relaunches")),
     ("guide-sync", "$ echo 'db.example.org", By("wrong_address_role_and_password_file_are_told_in_words")),
-    ("guide-sync", "$ askbox sync run --take-over", By("a_copied_mailbox_fences_the_other_one_which_stops")),
+    ("guide-sync", "$ askbox sync run --take-over", By("a_new_mailbox_is_not_the_host_whose_role_it_has")),
     ("guide-web", "$ askbox web\n", By("a_link_shows_a_button_and_signs_in_once")),
     ("guide-web", "$ askbox web link \"ann's phone\"\nhttp", In(asked, "")),
     ("guide-web", "$ askbox web revoke", By("a_device_that_is_signed_out_hears_nothing_from_then_on")),
