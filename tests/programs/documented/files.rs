@@ -33,7 +33,7 @@ mod promises {
     use super::*;
 
     #[test]
-    fn each_toml_block_of_a_page_fits_alone_and_below_setups_headers() {
+    fn each_toml_block_of_a_page_fits_alone_and_below_headers() {
         let written = home().ok("askbox", &["init", "--print"]);
         let mut read = 0;
         for (name, blocks) in pages() {
