@@ -1,4 +1,4 @@
-//! `askbox live`: the dialogs of opencode, Copilot and Qwen as questions.
+//! `askbox live`: the dialogs of opencode, Copilot and Qwen as questions. Those of Codex: the watcher starts `askbox-live codex`.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
@@ -8,6 +8,9 @@ use askbox::commands::args::Command;
 use askbox::commands::surfaces;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == "codex") {
+        return askbox_cli::program::main_of(std::env::args_os().skip(1).collect(), askbox_live::codex::run);
+    }
     surfaces::main("live", |command, context| match command {
         Command::Live(args) => askbox_live::run(&args, context),
         _ => Err(surfaces::missing("live")),

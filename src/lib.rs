@@ -28,13 +28,13 @@ pub use askbox_inbox as inbox;
 pub use askbox_live as live;
 #[cfg(feature = "mcp")]
 pub use askbox_mcp as mcp;
+#[cfg(feature = "outgoing")]
+pub use askbox_outgoing as outgoing;
 #[cfg(feature = "askbox")]
 pub use askbox_peers as peers;
 #[cfg(feature = "sync")]
 pub use askbox_peers::sync;
 #[cfg(feature = "relaunch")]
 pub use askbox_watch as watch;
-#[cfg(feature = "relaunch")]
-pub use askbox_watch::news;
 #[cfg(feature = "web")]
 pub use askbox_web as web;

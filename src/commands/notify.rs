@@ -28,7 +28,7 @@ pub fn run(args: &NotifyTest, context: &Context) -> Result<u8> {
     let mut arrived = true;
     for (name, target) in all.iter().filter(|(name, _)| args.targets.is_empty() || args.targets.contains(name)) {
         let code = code();
-        match arrivals::send_trial(&loaded.config.notify, name, target, &code) {
+        match arrivals::send_trial(&mailbox, &loaded.config.notify, name, target, &code) {
             Ok(()) => {
                 arrivals::note(&mailbox, name, Kind::Sent, None)?;
                 arrived &= args.send_only || confirm(&mailbox, name, target, &code)?;

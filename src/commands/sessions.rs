@@ -19,7 +19,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, text, time};
 use askbox_watch::codex;
-use askbox_watch::codex::sessions::{CodexSession, Doing as OfCodex};
+use askbox_watch::codex::{CodexSession, Doing as OfCodex};
 
 /// How long Codex's daemon may take to list its sessions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ pub fn run(args: &Sessions) -> Result<u8> {
     };
     let mut found: Vec<Listed> = sessions::claude::all(&folder).into_iter().map(Listed::of_claude).collect();
     let mut programs = "Claude Code, Codex, Copilot, Kimi or Qwen";
-    match codex::home::folder().map_or(Ok(None), |folder| codex::sessions::all(&folder, PATIENCE)) {
+    match codex::sessions(PATIENCE) {
         Ok(sessions) => found.extend(sessions.into_iter().flatten().map(Listed::of_codex)),
         Err(error) => {
             program::say(&format!("the sessions of Codex are not listed: {error}\n"));

@@ -133,6 +133,7 @@ fn an_answer_that_a_person_took_is_not_told_as_one_of_codex() {
     world.ok("ask-answer", &["docs", "a"]);
     until("it was begun", || !daemon.calls("turn/start").is_empty());
     watcher.kill();
+    until("its program beside it has left", || world.processes("askbox-live").is_empty());
     world.agent_does("docs", "echo done");
     world.ok("relaunch", &["docs"]);
     world.closed("docs", "delivered", 1);
@@ -150,6 +151,7 @@ fn an_answer_that_a_killed_watcher_claimed_can_be_relaunched() {
     until("it was begun", || !daemon.calls("turn/start").is_empty());
     assert!(!world.in_mailbox("answered/docs.json").exists(), "the watcher has claimed it");
     watcher.kill();
+    until("its program beside it has left", || world.processes("askbox-live").is_empty());
     world.agent_does("docs", "echo done");
     world.ok("relaunch", &["docs"]);
     world.closed("docs", "delivered", 1);

@@ -1,4 +1,6 @@
-//! `askbox live`: the dialogs of one process of opencode, Copilot or Qwen as questions of the mailbox.
+//! `askbox live`: the dialogs of Codex's sessions, or of one process of opencode, Copilot or Qwen, as questions of the mailbox.
+//!
+//! The watcher starts it for Codex, and a whole room, [`codex`], is about that.
 //!
 //! The plugin in the program (`askbox setup` writes it) starts this command when a dialog opens, and keeps it as long as one is open. Qwen has no such plugin, and is
 //! started by this command. The program itself shows the dialog at its terminal and takes the first reply. It answers a later one with
@@ -22,6 +24,7 @@
 
 mod beside_qwen;
 mod bridge;
+pub mod codex;
 mod copilot;
 #[doc(hidden)]
 pub mod fuzzed;

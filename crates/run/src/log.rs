@@ -6,6 +6,7 @@
 
 use std::fmt::{Debug, Write as _};
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,7 +31,15 @@ pub fn warnings_to_stderr(format: LogFormat) {
     set(format, Level::WARN);
 }
 
+/// True if this process logs JSON.
+pub fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
+
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
 fn set(format: LogFormat, level: Level) {
+    IS_JSON.store(format == LogFormat::Json, Ordering::Relaxed);
     // A subscriber that the program has set before stays.
     let _ = tracing::subscriber::set_global_default(StderrLog { format, level, stderr: Mutex::default() });
 }

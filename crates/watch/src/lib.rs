@@ -16,6 +16,7 @@
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
 //! | [`turn`] | which of several watchers reacts, and which ones sleep |
+//! | `beside` | a program that works beside the watcher |
 //! | `dates` | the dates when there is something to do although no message came |
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
@@ -23,12 +24,12 @@
 //! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
-//! | `outgoing` | runs of programs within a time limit, and requests by `curl` |
-//! | [`traces`] | the spans of rounds, for a collector of OpenTelemetry |
+//! | [`traces`] | what the exporter of traces is told, and what it counts |
 //! | [`report`] | the figures for programs and people: metrics, summary, status line |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod beside;
 pub mod codex;
 pub mod connection;
 mod dates;
@@ -37,7 +38,6 @@ mod launch;
 mod look;
 pub mod messages;
 pub mod news;
-mod outgoing;
 pub mod relaunch;
 pub mod report;
 pub mod scope;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::codex::service::CodexService;
+use crate::beside::Companion;
 use crate::connection::Connection;
 use crate::dates::Dates;
 use crate::housekeeping::Housekeeping;
@@ -21,7 +21,7 @@ use crate::messages::{Left, Options, WatchMessage};
 use crate::news::courier::Courier;
 use crate::report::reports::Reports;
 use crate::scope::{Scope, Served};
-use crate::traces::exporter::Exporter;
+use crate::traces::TraceLine;
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::timers::{Due, Timer};
@@ -48,9 +48,8 @@ pub struct Watcher<'a> {
     pub(super) events: Events,
     pub(super) parents: Parents,
     pub(super) news: Courier,
-    traces: Exporter,
-    /// Works until the watcher is dropped.
-    _codex: CodexService,
+    traces: Companion,
+    codex: Companion,
     reports: Reports,
     housekeeping: Housekeeping,
 }
@@ -70,11 +69,14 @@ impl<'a> Watcher<'a> {
             begun_with::note(&mailbox, &config);
         }
         let served = Served::new(mailbox, config, options.scope.clone());
+        let companion = |name, role, is_wanted: bool| {
+            if is_wanted && served.by_service() { Companion::new(name, role, &served.mailbox) } else { Companion::default() }
+        };
         Ok(Self {
             launches: Launches::new(&served, &sender),
             news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
-            traces: if served.by_service() { Exporter::new(&served.mailbox, &served.config) } else { Exporter::default() },
-            _codex: if served.by_service() { CodexService::begin(&served.mailbox, &served.config) } else { CodexService::default() },
+            traces: companion("askbox-outgoing", "traces", served.config.traces.are_sent()),
+            codex: companion("askbox-live", "codex", served.config.live.codex),
             questions: Questions::new(&served.mailbox),
             reports: Reports::new(&served.config),
             housekeeping: Housekeeping::default(),
@@ -160,12 +162,14 @@ impl<'a> Watcher<'a> {
         if !self.connection.is_later() {
             self.news.keep_at_work();
             self.traces.keep_at_work();
+            self.codex.keep_at_work();
         }
     }
 
     fn next_deadline(&self) -> Instant {
         let of_reports = self.reports.deadline().filter(|_| !self.connection.is_later());
         let waits = self.launches.deadline().into_iter().chain(of_reports).chain(self.news.deadline());
+        let waits = waits.chain(self.traces.deadline()).chain(self.codex.deadline());
         waits.fold(self.dates.next(), Instant::min)
     }
 
@@ -206,7 +210,7 @@ impl<'a> Watcher<'a> {
     /// Handles a round whose run has ended or been recovered: its parent may have to be told, and other workflows may have waited for it.
     fn release_waiting_for(&mut self, round: &RoundId) {
         self.news.look(&round.workflow);
-        self.traces.ended(round);
+        self.traces.say(&TraceLine::Ended(round.workflow.clone(), round.question));
         if self.served.serves(&round.workflow) {
             self.parents.note_changed(round.workflow.clone());
             self.launches.enqueue(&self.served, &round.workflow);
@@ -226,7 +230,7 @@ impl Watcher<'_> {
         }
         if let Some(workflow) = folder.and_then(|folder| workflow_of(folder, name)) {
             self.news.look(&workflow);
-            self.traces.look(&workflow);
+            self.traces.say(&TraceLine::Look(workflow.clone()));
         }
         match folder {
             Some(Folder::Pending) => {

@@ -8,12 +8,12 @@ use askbox::agent::sessions;
 use askbox::cli::args::askbox_args::LiveProgram;
 use askbox::commands::hook::fuzzed as hook;
 use askbox::disk::Lock;
+use askbox::live::codex::fuzzed as codex;
 use askbox::live::fuzzed as plugin;
 use askbox::mailbox::dialogs::{self, Dialog, Program};
 use askbox::mailbox::documents::checks::check_question;
 use askbox::mailbox::{Mailbox, Question, QuestionDocument};
 use askbox::time::Time;
-use askbox::watch::codex::fuzzed as codex;
 
 use super::promises;
 

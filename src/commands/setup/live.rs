@@ -129,7 +129,7 @@ pub(super) fn decided(args: &Setup) -> Result<Setup> {
     if !args.live && parts.contains(&Part::Plugin) && is_open(LiveKey::Claude) {
         args.live = asked(LiveKey::Claude)?;
     }
-    if !args.codex && parts.contains(&Part::Service) && is_open(LiveKey::Codex) && codex::home::is_used() {
+    if !args.codex && parts.contains(&Part::Service) && is_open(LiveKey::Codex) && codex::is_used() {
         args.codex = asked(LiveKey::Codex)?;
     }
     // The plugin for opencode is a part of its own, and needs no service.

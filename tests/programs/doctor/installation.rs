@@ -33,8 +33,8 @@ fn doctor_shows_a_target_and_keeps_its_address_to_itself() {
     assert!(finds(&world, "no_secret", "target.phone.secret_file").ends_with(".config/askbox/config.toml"));
     let told = world.shell("askbox notify test </dev/null");
     assert_eq!(told.code(), 1, "{told:?}");
-    let hint = "hint: secret_file in the section of the target names that file: correct it, or write the file";
-    assert!(told.stderr.contains("the secret in /no/such/file cannot be read: ") && told.stderr.contains(hint), "{told:?}");
+    let problem = "the secret in /no/such/file, the file that secret_file in the section of the target names, cannot be read: ";
+    assert!(told.stderr.contains(problem) && told.stderr.contains("hint: correct target.phone.webhook"), "{told:?}");
 }
 
 #[test]

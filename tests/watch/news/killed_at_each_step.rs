@@ -11,13 +11,14 @@ use crate::support::{Signal, Watcher, World, files, output, signal, until};
 
 const QUESTIONS: usize = 50;
 
-/// A `curl` that kills the watcher that started it: before it tells the server, or after it, whichever file is there. The names of the files
+/// A `curl` that kills the channel that started it, and that one's watcher: before it tells the server, or after it, whichever file is there. The names of the files
 /// end with the process id of the watcher, so that a `curl` of an earlier watcher kills nobody. The stream of replies is left alone.
 const CURL: &str = r#"#!/bin/sh
 input=$(cat; echo x)
 input=${input%x}
+read -r _ _ _ watcher _ <"/proc/$PPID/stat"
 kills() {
-  rm "$AGENT_DIR/$1.$PPID" 2>/dev/null && kill -9 "$PPID"
+  rm "$AGENT_DIR/$1.$watcher" 2>/dev/null && kill -9 "$watcher" "$PPID"
 }
 case $input in
   *data-raw*)

@@ -6,6 +6,7 @@
 //! | `events.rs` | which events are told |
 //! | `moments.rs` | when: grace, presence, quiet hours |
 //! | `at_terminals.rs` | dialogs at terminals that nobody can answer from another place |
+//! | `channel.rs` | a channel of the operator's, scripted |
 //! | `crashes.rs` | the teller is killed, doubled, refused |
 //! | `killed_at_each_step.rs` | fifty questions, cards and buttons, and a notifier that is killed in between |
 //! | `webhook.rs` | a request, checked by an independent receiver |
@@ -13,6 +14,7 @@
 //! | `phone.rs` | ntfy: buttons, late replies, forged ones |
 
 mod at_terminals;
+mod channel;
 mod crashes;
 mod desktop;
 mod events;

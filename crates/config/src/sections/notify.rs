@@ -1,7 +1,7 @@
 //! `[notify]` and `[target.NAME]`: the events, and how, when and where people are told about them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::section::section;
 use crate::sections::quiet_hours::QuietHours;
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::platform::means::{DESKTOP, Desktop};
 use askbox_mailbox::time::Span;
 
 /// The name of the target that `notify.command` stands for.
@@ -38,7 +39,7 @@ section! {
 }
 
 section! {
-    /// `[target.NAME]`: one place where people are told. Exactly one of `exec`, `desktop`, `webhook` and `ntfy` says how.
+    /// `[target.NAME]`: one place where people are told. Exactly one of `exec`, `desktop`, `webhook`, `ntfy` and `channel` says how.
     "target.*" Target {
         /// A program that gets the event as its last argument and as JSON on standard input. Example: `["notify-askbox"]`.
         exec: Vec<String> = Vec::new(),
@@ -55,6 +56,8 @@ section! {
         ntfy_replies: String = String::new(),
         /// The file with the access token of the ntfy server.
         token_file: PathBuf = PathBuf::new(),
+        /// A program that is told by lines, and may answer: `docs/dev/channels.md`. Example: `["askbox-matrix"]`.
+        channel: Vec<String> = Vec::new(),
         /// The page that a notification opens. Example: `"https://box.example/q/{workflow}/{question_id}"`.
         open: String = String::new(),
         /// The events that this target is told about.
@@ -101,9 +104,41 @@ pub enum Means<'a> {
     Webhook(&'a str),
     /// By a message to this ntfy topic.
     Ntfy(&'a str),
+    /// By a channel of the operator's.
+    Channel(&'a [String]),
+}
+
+impl<'a> Means<'a> {
+    /// The key of the section that says so.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exec(_) => "exec",
+            Self::Desktop => "desktop",
+            Self::Webhook(_) => "webhook",
+            Self::Ntfy(_) => "ntfy",
+            Self::Channel(_) => "channel",
+        }
+    }
+
+    /// The program that tells people.
+    pub fn program(self) -> &'a Path {
+        Path::new(match self {
+            Self::Exec(command) | Self::Channel(command) => command.first().map_or("", String::as_str),
+            Self::Desktop => match DESKTOP {
+                Desktop::NotifySend => "notify-send",
+                Desktop::AppleScript => "osascript",
+            },
+            Self::Webhook(_) | Self::Ntfy(_) => "curl",
+        })
+    }
 }
 
 impl Target {
+    /// True if a person can answer there.
+    pub fn can_answer(&self) -> bool {
+        !self.ntfy_replies.is_empty() || !self.channel.is_empty()
+    }
+
     /// The means of this target; `None` if no key names one.
     pub fn means(&self) -> Option<Means<'_>> {
         self.all_means().next()
@@ -114,7 +149,8 @@ impl Target {
         let desktop = self.desktop.then_some(Means::Desktop);
         let webhook = (!self.webhook.is_empty()).then_some(Means::Webhook(&self.webhook));
         let ntfy = (!self.ntfy.is_empty()).then_some(Means::Ntfy(&self.ntfy));
-        [exec, desktop, webhook, ntfy].into_iter().flatten()
+        let channel = (!self.channel.is_empty()).then_some(Means::Channel(&self.channel));
+        [exec, desktop, webhook, ntfy, channel].into_iter().flatten()
     }
 
     /// Refuses targets that could never be reached.
@@ -125,7 +161,7 @@ impl Target {
             return Err(Error::invalid(format!("target.{name}"), "is no name of a target", "use up to 32 of a-z, 0-9, - and _"));
         }
         if self.all_means().count() > 1 {
-            let keep = "keep one of exec, desktop, webhook and ntfy; write another [target.NAME] for the other";
+            let keep = "keep one of exec, desktop, webhook, ntfy and channel; write another [target.NAME] for the other";
             return Err(Error::invalid(format!("target.{name}"), "says more than one way to be told", keep));
         }
         for (name, url) in [("webhook", &self.webhook), ("ntfy", &self.ntfy), ("ntfy_replies", &self.ntfy_replies)] {

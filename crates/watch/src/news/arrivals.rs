@@ -3,15 +3,14 @@
 //! shows them.
 
 use std::path::PathBuf;
-use std::sync::mpsc;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::news::means;
-use crate::news::message::Message;
+use crate::news::channel::{self, Channel};
+use crate::news::lines::{Notice, ToChannel};
 use crate::news::record::NEWS_FOLDER;
-use crate::outgoing::call;
 use askbox_config::{Means, Notify, Target};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::{self, Time};
@@ -65,31 +64,30 @@ pub fn last(mailbox: &Mailbox, target: &str, kind: Kind) -> Option<Arrival> {
     document::json(&disk::read(&path(mailbox, target, kind), LONGEST).ok()?)
 }
 
-/// Sends a code to a target, and waits until its program has ended.
+/// Sends a code to a target, and waits until it was told.
 ///
 /// # Errors
 /// The problem, in the words of the target's program.
-pub fn send_trial(notify: &Notify, name: &str, target: &Target, code: &str) -> Result<()> {
-    let title = format!("askbox test: {code}");
-    let message = Message::plain(name, "test", &title, &format!("Type {code} where `askbox notify test` asks for it."));
-    let (sender, ended) = mpsc::channel();
-    let failed = |problem: String| Error::failed(format!("target {name}: {problem}"), hint(notify, name, target));
-    let started = call::start(means::call(target, &message, &[])?, means::limit(notify), move |result| drop(sender.send(result)));
-    started.map_err(|e| if e.is_shortage() { e } else { failed(e.to_string()) })?;
-    let result = ended.recv().unwrap_or_else(|_| Err("could not be waited for".into()));
-    result.map_err(failed)
+pub fn send_trial(mailbox: &Mailbox, notify: &Notify, name: &str, target: &Target, code: &str) -> Result<()> {
+    let notice =
+        Notice::plain(name, "test", &format!("askbox test: {code}"), &format!("Type {code} where `askbox notify test` asks for it."));
+    let (id, line) = (notice.message.id.to_string(), ToChannel::Notice(Box::new(notice)));
+    channel::ask(&mut Channel::new(mailbox, notify, name, target), &id, &line)
+        .map_err(|problem| Error::failed(format!("target {name}: {problem}"), hint(notify, name, target)))
+}
+
+/// The reason why people cannot be reached there, found without telling them anything. `None` if they may be.
+pub fn problem(mailbox: &Mailbox, notify: &Notify, name: &str, target: &Target) -> Option<String> {
+    let id = Uuid::new_v4();
+    channel::ask(&mut Channel::new(mailbox, notify, name, target), &id.to_string(), &ToChannel::Check(id)).err()
 }
 
 /// The hint, with the key of the configuration to correct.
 fn hint(notify: &Notify, name: &str, target: &Target) -> String {
     let key = match target.means() {
         Some(Means::Exec(command)) if *command == notify.command => "notify.command".to_owned(),
-        Some(Means::Exec(_)) => format!("target.{name}.exec"),
-        Some(Means::Desktop) => {
-            return format!("{} has to be installed and reach your desktop, or take target.{name} away", means::NOTIFIER);
-        }
-        Some(Means::Webhook(_)) => format!("target.{name}.webhook"),
-        Some(Means::Ntfy(_)) | None => format!("target.{name}.ntfy"),
+        Some(Means::Desktop) => return format!("the watcher has to reach your desktop, or take target.{name} away"),
+        other => format!("target.{name}.{}", other.map_or("exec", Means::word)),
     };
     format!("correct {key} in the configuration: askbox doctor --config")
 }

@@ -1,21 +1,21 @@
 //! The thread that looks for events, notifies the targets, and listens for replies.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::news::answers;
 use crate::news::arrivals::{self, Kind};
-use crate::news::buttons::{self, Cursor, Heard, Listener, Reply, ReplyKey};
+use crate::news::channel::{Channel, Said};
 use crate::news::desk::Desk;
-use crate::news::message::Message;
+use crate::news::lines::{ChannelAnswer, FromChannel};
 use crate::news::note::Note;
 use crate::news::post::{self, Place};
 use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::terminals::{self, Terminals};
-use crate::news::{means, wanted};
-use crate::outgoing::call;
+use crate::news::wanted;
 use askbox_config::{Config, Live, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::Result;
@@ -24,18 +24,10 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, thread, time};
 use askbox_run::log;
 
-/// The most programs that notify one target at the same time.
-const AT_ONCE: usize = 4;
 /// How long the end of the watcher waits for notifications that are being sent.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// How often to check if another watcher still notifies.
 const ASK_EVERY: Duration = Duration::from_secs(5);
-/// How long to listen for replies after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
-const FOLLOW_ON: Duration = Duration::from_secs(30);
-/// The shortest time between two messages that say that a person's buttons of one question changed nothing.
-const TOLD_LATE_EVERY: Duration = Duration::from_secs(60);
-/// The most of these messages that wait until a program is free.
-const UNTOLD: usize = 100;
 /// The longest time between two passes.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -130,7 +122,6 @@ struct Office {
     takes_replies: bool,
     sender: Sender<Note>,
     desks: BTreeMap<String, Desk>,
-    key: Option<ReplyKey>,
     /// When to look at a workflow again.
     dates: HashMap<WorkflowId, time::Time>,
     /// Held by the watcher that notifies.
@@ -141,7 +132,7 @@ impl Office {
     fn new(work: Work, sender: Sender<Note>) -> Self {
         let Work { mailbox, notify, live, targets, takes_replies } = work;
         let (desks, dates, terminals) = (BTreeMap::new(), HashMap::new(), Terminals::new(live));
-        Self { mailbox, notify, terminals, targets, takes_replies, sender, desks, key: None, dates, lock: None }
+        Self { mailbox, notify, terminals, targets, takes_replies, sender, desks, dates, lock: None }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -162,15 +153,13 @@ impl Office {
                     Note::LookAtAll => look_at_all = true,
                     // Each pass looks at them.
                     Note::Dialogs => {}
-                    Note::Told(target, places, result) => self.told(&target, &places, result),
-                    Note::Heard(target, heard, _ticket) => look.extend(self.hear(&target, heard)),
-                    Note::Silent(target, why) => self.silent(&target, &why),
+                    Note::Said(target, said) => look.extend(self.hear(&target, said)),
                     Note::Leave => leave_at = Some(Instant::now() + LEAVE_WITHIN),
                 }
             }
             if let Some(end) = leave_at {
                 let left = end.saturating_duration_since(Instant::now());
-                if left.is_zero() || self.desks.values().all(|desk| desk.programs == 0) {
+                if left.is_zero() || self.desks.values().all(|desk| desk.channel.busy().next().is_none()) {
                     return;
                 }
                 wait = left;
@@ -208,42 +197,24 @@ impl Office {
             self.look(&workflow)?;
         }
         self.terminals.look(&self.mailbox, self.desks.values_mut())?;
-        self.say_untold();
         let told = self.tell(time::now());
-        self.listen();
+        self.keep_channels();
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
         let dates = self.dates.values().copied().chain(told).map(until);
-        let streams = self.desks.values().flat_map(|desk| [desk.listener.deadline(), desk.follow_until]).flatten();
-        let streams = streams.map(|at| at.saturating_duration_since(Instant::now()));
+        let channels = self.desks.values().filter_map(|desk| desk.channel.deadline(desk.waiting()));
+        let channels = channels.map(|at| at.saturating_duration_since(Instant::now()));
         let longest = if self.terminals.polls() { ASK_EVERY } else { LONGEST_SLEEP };
-        Ok(dates.chain(streams).fold(longest, Duration::min))
+        Ok(dates.chain(channels).fold(longest, Duration::min))
     }
 
     /// Reads the records of an earlier watcher.
     fn open(&mut self) -> Result<()> {
         disk::create_folder(&self.mailbox.root().join(NEWS_FOLDER))?;
-        if self.takes_replies && self.targets.values().any(|target| !target.ntfy_replies.is_empty()) {
-            self.key = Some(ReplyKey::of_mailbox(&self.mailbox)?);
-        }
         for (name, target) in &self.targets {
             let ledger = Ledger::open(&self.mailbox, name)?;
-            let mut target = target.clone();
-            let has_no_buttons = !self.takes_replies && !target.ntfy_replies.is_empty();
-            if has_no_buttons {
-                target.ntfy_replies.clear();
-            }
-            let desk = Desk {
-                target,
-                has_no_buttons,
-                ledger,
-                busy: HashSet::new(),
-                programs: 0,
-                listener: Listener::default(),
-                told_late: HashMap::new(),
-                untold: Vec::new(),
-                follow_until: None,
-            };
-            self.desks.insert(name.clone(), desk);
+            let channel = Channel::new(&self.mailbox, &self.notify, name, target);
+            let (name, target, takes_replies) = (name.clone(), target.clone(), self.takes_replies);
+            self.desks.insert(name.clone(), Desk { name, target, ledger, channel, takes_replies });
         }
         self.terminals.begin(&self.mailbox, &self.sender)
     }
@@ -302,41 +273,37 @@ impl Office {
     fn tell(&mut self, now: time::Time) -> Option<time::Time> {
         let present = Present::look(&self.mailbox);
         let is_seen = |round: &RoundId| present.sees(&round.workflow);
-        let mut next: Option<time::Time> = None;
+        let (mut next, mut untold): (Option<time::Time>, Vec<_>) = (None, Vec::new());
         for (name, desk) in &mut self.desks {
-            let free = AT_ONCE.saturating_sub(desk.programs);
-            let busy = |round: &RoundId| desk.busy.iter().any(|(of, ..)| of == round);
-            let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, &is_seen, free, now);
+            desk.channel.end_overdue();
+            let busy = |round: &RoundId| desk.channel.busy().any(|(of, ..)| of == round);
+            let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, &is_seen, desk.channel.free(), now);
             next = [next, later].into_iter().flatten().min();
             for parcel in parcels {
-                let sent = desk.send(&self.mailbox, &self.notify, name, self.key.as_ref(), parcel, &self.sender);
-                if let Err(e) = sent {
-                    log::error(&e);
-                    let again = now + chrono::TimeDelta::seconds(5);
-                    next = Some(next.map_or(again, |next| next.min(again)));
+                match desk.send(&self.mailbox, parcel, hear(&self.sender, name)) {
+                    Ok(None) => {}
+                    Ok(Some((places, problem))) => untold.push((name.clone(), places, problem)),
+                    Err(e) => {
+                        log::error(&e);
+                        let again = now + chrono::TimeDelta::seconds(5);
+                        next = Some(next.map_or(again, |next| next.min(again)));
+                    }
                 }
             }
         }
+        untold.into_iter().for_each(|(name, places, problem)| self.told(&name, &places, Some(&problem)));
         next
     }
 
-    /// Records the result of the program that sent these events.
-    fn told(&mut self, name: &str, places: &[Place], result: Result<(), String>) {
+    /// Records what became of these events.
+    fn told(&mut self, name: &str, places: &[Place], problem: Option<&str>) {
         let Some(desk) = self.desks.get_mut(name) else { return };
-        desk.programs = desk.programs.saturating_sub(1);
-        let noted = match &result {
-            Ok(()) => arrivals::note(&self.mailbox, name, Kind::Sent, None),
-            Err(problem) => {
-                tracing::warn!("target {name}: {problem}");
-                arrivals::note(&self.mailbox, name, Kind::Failed, Some(problem))
-            }
-        };
+        let noted = note(&self.mailbox, name, problem);
         let now = time::now();
         let changed = places.iter().try_for_each(|place| {
-            desk.busy.remove(place);
-            desk.change(place, |entry| match &result {
-                Ok(()) => entry.state = EntryState::Sent,
-                Err(problem) => entry.failed(problem, now),
+            desk.change(place, |entry| match problem {
+                None => entry.state = EntryState::Sent,
+                Some(problem) => entry.failed(problem, now),
             })
         });
         if let Err(e) = noted.and(changed) {
@@ -346,106 +313,62 @@ impl Office {
         places.iter().for_each(|(round, ..)| drop(self.sender.send(Note::Look(round.workflow.clone()))));
     }
 
-    /// Keeps those streams open that a reply can come through.
-    fn listen(&mut self) {
+    /// Keeps those channels at work that an answer can come through.
+    fn keep_channels(&mut self) {
         for (name, desk) in &mut self.desks {
-            if !desk.target.ntfy_replies.is_empty() && desk.ledger.has_card() {
-                desk.follow_until = Some(Instant::now() + FOLLOW_ON);
+            if let Err(e) = desk.channel.keep(desk.waiting(), hear(&self.sender, name)) {
+                log::error(&e);
             }
-            if desk.follow_until.is_none_or(|until| until <= Instant::now()) {
-                desk.follow_until = None;
-                desk.listener.close();
-            } else if desk.listener.may_open() {
-                let opened = Cursor::of_target(&self.mailbox, name).read().and_then(|since| {
-                    let (hear, heard_by) = (self.sender.clone(), name.clone());
-                    let (ended, ended_by) = (self.sender.clone(), name.clone());
-                    let hear = move |heard, ticket| drop(hear.send(Note::Heard(heard_by.clone(), heard, ticket)));
-                    desk.listener.open(&desk.target, &since, hear, move |why| drop(ended.send(Note::Silent(ended_by, why))))
-                });
-                if let Err(e) = opened {
-                    log::error(&e);
+        }
+    }
+
+    /// Takes what came from a channel. Returns the workflow that was answered.
+    fn hear(&mut self, name: &str, said: Said) -> Option<WorkflowId> {
+        let desk = self.desks.get_mut(name)?;
+        match said {
+            Said::Ended(number, status) => {
+                let (places, problem) = desk.channel.ended(number, &status)?;
+                self.told(name, &places, Some(&problem));
+            }
+            Said::Line(FromChannel::Receipt(receipt), _) => {
+                let places = desk.channel.take(&receipt)?;
+                self.told(name, &places, receipt.problem.as_deref());
+            }
+            Said::Line(FromChannel::Problem(problem), _) => note(&self.mailbox, name, Some(&problem)).unwrap_or_else(|e| log::error(&e)),
+            Said::Line(FromChannel::Answer(answer), _ticket) => return Some(self.answer(name, answer)),
+        }
+        None
+    }
+
+    /// Gives a person's answer, and tells the channel what became of it.
+    fn answer(&mut self, name: &str, answer: ChannelAnswer) -> WorkflowId {
+        if let Some(desk) = self.desks.get_mut(name) {
+            let problem = match answers::apply(&self.mailbox, name, &desk.target, &answer) {
+                Ok(accepted) => {
+                    tracing::info!(event = "answered", workflow = %accepted.round.workflow, "through target {name}");
+                    None
                 }
-            }
+                Err(e) => {
+                    tracing::warn!("target {name}: a reply changed nothing: {e}");
+                    Some(answers::refusal(&self.mailbox, &answer, &e))
+                }
+            };
+            desk.channel.receipt(answer.id, problem).unwrap_or_else(|e| log::error(&e));
         }
+        answer.workflow_id
     }
+}
 
-    fn silent(&mut self, name: &str, why: &str) {
-        let Some(desk) = self.desks.get_mut(name) else { return };
-        desk.listener.ended();
-        if desk.follow_until.is_some() {
-            let error = buttons::broken(why);
-            tracing::warn!("target {name}: {error}");
-            let _ = arrivals::note(&self.mailbox, name, Kind::Failed, Some(&error.to_string()));
-        }
+/// Records for people who look whether a target was reached.
+fn note(mailbox: &Mailbox, name: &str, problem: Option<&str>) -> Result<()> {
+    if let Some(problem) = problem {
+        tracing::warn!("target {name}: {problem}");
     }
+    arrivals::note(mailbox, name, if problem.is_some() { Kind::Failed } else { Kind::Sent }, problem)
+}
 
-    /// Applies a reply. Returns the workflow that it is about.
-    fn hear(&mut self, name: &str, heard: Heard) -> Option<WorkflowId> {
-        let (desk, key) = (self.desks.get_mut(name)?, self.key.as_ref()?);
-        desk.listener.works();
-        let person = if desk.target.person.is_empty() { name } else { desk.target.person.as_str() };
-        let reply = heard.reply;
-        let applied = reply.as_ref().map(|reply| buttons::apply(&self.mailbox, key, name, person, reply));
-        // Written only now, so that a reply that was not applied is read again.
-        if let Err(e) = Cursor::of_target(&self.mailbox, name).write(&heard.cursor) {
-            log::error(&e);
-        }
-        let workflow = reply.as_ref().map(|reply| reply.round.workflow.clone());
-        match applied {
-            Some(Ok(accepted)) => tracing::info!(event = "answered", workflow = %accepted.round.workflow, "by {person} through ntfy"),
-            Some(Err(e)) => {
-                tracing::warn!("target {name}: a reply changed nothing: {e}");
-                self.say_too_late(name, &reply?, &e.to_string());
-            }
-            // Somebody else writes to the topic.
-            None => {}
-        }
-        workflow
-    }
-
-    /// Tells the people whose message found no free program.
-    fn say_untold(&mut self) {
-        let untold: Vec<_> = self.desks.iter_mut().map(|(name, desk)| (name.clone(), std::mem::take(&mut desk.untold))).collect();
-        for (name, untold) in untold {
-            untold.iter().for_each(|(reply, error)| self.say_too_late(&name, reply, error));
-        }
-    }
-
-    /// Tells the person that their button changed nothing. Only that person gets this message, and not again and again, because
-    /// everybody who may write to the topic can write anything.
-    fn say_too_late(&mut self, name: &str, reply: &Reply, error: &str) {
-        let (Some(desk), Some(key)) = (self.desks.get_mut(name), &self.key) else { return };
-        let round = &reply.round;
-        desk.told_late.retain(|_, at| at.elapsed() < TOLD_LATE_EVERY);
-        // Two people may press two buttons of one card. Only a true button is told, so a round has no more keys than options.
-        let pressed = (round.clone(), reply.key.clone());
-        if desk.told_late.contains_key(&pressed) {
-            return;
-        }
-        let found = wanted::facts_of_workflow(&self.mailbox, &round.workflow, std::slice::from_ref(round));
-        let Some(facts) = found.iter().find(|facts| facts.round == *round) else { return };
-        if !key.made(name, reply, &facts.question) {
-            return;
-        }
-        if desk.programs >= AT_ONCE {
-            if desk.untold.len() < UNTOLD && desk.untold.iter().all(|(known, _)| known != reply) {
-                desk.untold.push((reply.clone(), error.to_owned()));
-            }
-            return;
-        }
-        let before = facts.question.answer.as_ref().map(|answer| format!("It was {} before.", answer.said_by()));
-        let text = before.unwrap_or_else(|| askbox_mailbox::text::excerpt(error, 200));
-        let message = Message::plain(name, "too_late", &format!("{}: your button changed nothing", round.workflow), &text);
-        let (sender, target) = (self.sender.clone(), name.to_owned());
-        let started = means::call(&desk.target, &message, &[]).and_then(|call| {
-            call::start(call, means::limit(&self.notify), move |result| drop(sender.send(Note::Told(target, Vec::new(), result))))
-        });
-        match started {
-            Ok(()) => {
-                desk.programs += 1;
-                desk.told_late.insert(pressed, Instant::now());
-            }
-            Err(e) => log::error(&e),
-        }
-    }
+/// What to do with everything that comes from a target's channel.
+fn hear(sender: &Sender<Note>, name: &str) -> impl Fn(Said) + Clone + Send + 'static {
+    let (sender, name) = (sender.clone(), name.to_owned());
+    move |said| drop(sender.send(Note::Said(name.clone(), said)))
 }

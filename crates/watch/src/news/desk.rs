@@ -1,21 +1,15 @@
-//! One target at work: its records, the events that are being sent, and the stream of its replies.
-
-use std::collections::{HashMap, HashSet};
-use std::sync::mpsc::Sender;
-use std::time::Instant;
+//! One target at work: its records, and its channel.
 
 use uuid::Uuid;
 
-use crate::news::buttons::{Listener, Reply, ReplyKey};
-use crate::news::means;
-use crate::news::message::Message;
-use crate::news::note::Note;
+use crate::news::channel::{Channel, Said};
+use crate::news::lines::Notice;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
 use crate::news::wanted::{self, Facts};
-use crate::outgoing::call;
-use askbox_config::{Event, Notify, Target};
+use askbox_config::{Event, Target};
 use askbox_mailbox::dialogs;
+use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::due::timers;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
@@ -24,113 +18,95 @@ use askbox_mailbox::{Folder, Mailbox};
 
 /// One target at work.
 pub(super) struct Desk {
+    pub name: String,
     pub target: Target,
     pub ledger: Ledger,
-    /// The events that are being sent.
-    pub busy: HashSet<Place>,
-    pub programs: usize,
-    pub listener: Listener,
-    /// True if it would have buttons that answer, but replies to messages do not count.
-    pub has_no_buttons: bool,
-    /// The last message about a button that changed nothing, by round and option.
-    pub told_late: HashMap<(RoundId, String), Instant>,
-    /// The buttons that changed nothing, and why, whose people are told once a program is free.
-    pub untold: Vec<(Reply, String)>,
-    /// The end of the time for which its topic for replies is followed.
-    pub follow_until: Option<Instant>,
+    pub channel: Channel,
+    /// True if answers from its people count.
+    pub takes_replies: bool,
 }
 
 impl Desk {
-    /// Sends one parcel, or drops what is no longer true.
+    /// Sends one parcel, or drops what is no longer true. A problem with the channel is returned with the events.
     pub(super) fn send(
         &mut self,
         mailbox: &Mailbox,
-        notify: &Notify,
-        name: &str,
-        key: Option<&ReplyKey>,
         parcel: Parcel,
-        sender: &Sender<Note>,
-    ) -> Result<()> {
-        let (places, message, replies) = match parcel {
-            Parcel::One(place) => match self.of_one(mailbox, name, key, &place)? {
-                Some((message, replies)) => (vec![place], message, replies),
+        hear: impl Fn(Said) + Clone + Send + 'static,
+    ) -> Result<Option<(Vec<Place>, String)>> {
+        let (places, notice) = match parcel {
+            Parcel::One(place) => match self.of_one(mailbox, &place)? {
+                Some(notice) => (vec![place], notice),
                 // A message that was half sent before a crash may have been seen.
                 None => {
-                    return self.change(&place, |entry| {
+                    self.change(&place, |entry| {
                         entry.state = if entry.state == EntryState::Sending { EntryState::Sent } else { EntryState::Dropped };
-                    });
+                    })?;
+                    return Ok(None);
                 }
             },
             Parcel::Several(places) => {
-                let message = self.of_several(mailbox, name, &places)?;
-                (places, message, Vec::new())
+                let notice = self.of_several(mailbox, &places)?;
+                (places, notice)
             }
         };
-        let call = means::call(&self.target, &message, &replies);
         for place in &places {
             self.change(place, |entry| entry.state = EntryState::Sending)?;
         }
-        let (sender, target, told) = (sender.clone(), name.to_owned(), places.clone());
-        let limit = means::limit(notify);
-        let ended = {
-            let (sender, target, told) = (sender.clone(), target.clone(), told.clone());
-            move |result| drop(sender.send(Note::Told(target, told, result)))
-        };
-        match call.and_then(|call| call::start(call, limit, ended)) {
+        match self.channel.tell(notice, places.clone(), hear) {
             // The system has no process to spare: the events stay as they are.
-            Err(e) if e.is_shortage() => return Err(e),
+            Err(e) if e.is_shortage() => Err(e),
             // For example, the program does not exist.
-            Err(e) => drop(sender.send(Note::Told(target, told, Err(e.to_string())))),
-            Ok(()) => {}
+            Err(e) => Ok(Some((places, e.to_string()))),
+            Ok(()) => Ok(None),
         }
-        self.programs += 1;
-        self.busy.extend(places);
-        Ok(())
     }
 
-    /// The message about one event. `None` if the question no longer waits.
-    fn of_one(
-        &self,
-        mailbox: &Mailbox,
-        name: &str,
-        key: Option<&ReplyKey>,
-        (round, event, count): &Place,
-    ) -> Result<Option<(Message, Vec<String>)>> {
+    /// How many of its questions wait for an answer that can come through the channel.
+    pub(super) fn waiting(&self) -> usize {
+        if self.takes_replies && self.target.can_answer() { self.ledger.cards() } else { 0 }
+    }
+
+    /// The notice of one event. `None` if the question no longer waits.
+    fn of_one(&self, mailbox: &Mailbox, (round, event, count): &Place) -> Result<Option<Notice>> {
         if *event == Event::AtTerminal {
-            return Ok(self.of_dialog(mailbox, name, round).map(|message| (message, Vec::new())));
+            return Ok(self.of_dialog(mailbox, round));
         }
         let found = wanted::facts_of_workflow(mailbox, &round.workflow, std::slice::from_ref(round));
         let is_still_so = |facts: &&Facts| facts.round == *round && (!event.asks() || facts.waits_for_a_person());
         let Some(facts) = found.iter().find(is_still_so) else { return Ok(None) };
         let Some(record) = self.ledger.get(round) else { return Ok(None) };
         let Some(entry) = record.events.iter().find(|e| (e.event, e.count) == (*event, *count)) else { return Ok(None) };
-        let mut message = Message::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
-        if self.has_no_buttons && event.asks() {
-            let page = if message.open.is_some() { "on the page, or " } else { "" };
-            message.text = format!("{}\nTo answer: {page}ask-answer {}", message.text, round.workflow);
+        let name = &self.name;
+        let mut notice = Notice::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
+        let question = &facts.question;
+        if event.asks() && self.target.can_answer() && !self.takes_replies {
+            let page = if notice.message.open.is_some() { "on the page, or " } else { "" };
+            notice.message.text = format!("{}\nTo answer: {page}ask-answer {}", notice.message.text, round.workflow);
+        } else if event.asks() && self.target.can_answer() && question.asked.approval.is_none() && !question.is_batch() {
+            notice.shown = Some(Shown::of_question(question)?.to_string());
         }
-        let replies = match key.filter(|_| !self.target.ntfy_replies.is_empty()) {
-            Some(key) => key.replies(name, round, &facts.question, &message.buttons)?,
-            None => Vec::new(),
-        };
-        Ok(Some((message, replies)))
+        if notice.shown.is_none() {
+            notice.buttons.clear();
+        }
+        Ok(Some(notice))
     }
 
-    /// The message about a dialog at a terminal. `None` if it has ended.
-    fn of_dialog(&self, mailbox: &Mailbox, name: &str, round: &RoundId) -> Option<Message> {
+    /// The notice of a dialog at a terminal. `None` if it has ended.
+    fn of_dialog(&self, mailbox: &Mailbox, round: &RoundId) -> Option<Notice> {
         let record = self.ledger.get(round)?;
         let entry = record.events.iter().find(|entry| entry.event == Event::AtTerminal)?;
         let dialog = dialogs::read(mailbox, *round.question.uuid()).ok()?;
-        Some(Message::of_dialog(name, (record.id(name, entry), record.card(name)), &dialog))
+        Some(Notice::of_dialog(&self.name, (record.id(&self.name, entry), record.card(&self.name)), &dialog))
     }
 
-    fn of_several(&self, mailbox: &Mailbox, name: &str, places: &[Place]) -> Result<Message> {
+    fn of_several(&self, mailbox: &Mailbox, places: &[Place]) -> Result<Notice> {
         let events = timers::waiting_for_events(mailbox)?;
         let waiting = list::workflows(mailbox, Folder::Pending)?.iter().filter(|workflow| !events.contains(workflow)).count();
         let told: Vec<Event> = places.iter().map(|(_, event, _)| *event).collect();
         let all: String = places.iter().map(|(round, event, count)| format!("{} {} {count}\n", round.question, event.word())).collect();
-        let id = Uuid::new_v5(&Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()), all.as_bytes());
-        Ok(Message::of_several(name, id, &told, waiting, &self.target.open))
+        let id = Uuid::new_v5(&Uuid::new_v5(&Uuid::NAMESPACE_OID, self.name.as_bytes()), all.as_bytes());
+        Ok(Notice::of_several(&self.name, id, &told, waiting, &self.target.open))
     }
 
     pub(super) fn change(&mut self, (round, event, count): &Place, change: impl FnOnce(&mut Entry)) -> Result<()> {

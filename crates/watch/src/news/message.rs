@@ -1,16 +1,15 @@
-//! The message to a target, as words and as JSON. It has the workflow, the project and the beginning of the question, and never its
+//! A notice in words. It has the workflow, the project and the beginning of the question, and never its
 //! context or an answer's value.
 
-use serde::Serialize;
 use uuid::Uuid;
 
+use crate::news::lines::{About, AboutRound, AboutSession, Message, Notice, Urgency};
 use crate::news::wanted::Facts;
 use askbox_config::Event;
 use askbox_mailbox::dialogs::Dialog;
 use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::time;
 
 /// The most characters of a question in a message.
 const LONGEST_QUESTION: usize = 120;
@@ -18,88 +17,10 @@ const LONGEST_WHY: usize = 200;
 /// The most buttons of a notification.
 pub(super) const MOST_BUTTONS: usize = 3;
 
-/// A message about one round, or about several together. Programs and webhooks get its JSON.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Message {
-    pub schema_version: u32,
-    /// The id. It stays the same when the message is sent again.
-    pub id: Uuid,
-    pub event: &'static str,
-    pub at: Time,
-    pub target: String,
-    /// A heading and a line of text for people.
-    pub title: String,
-    pub text: String,
-    #[serde(flatten)]
-    pub about: Option<About>,
-    #[serde(flatten)]
-    pub session: Option<AboutSession>,
-    /// The number of events that a message about several rounds stands for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub several: Option<usize>,
-    /// The page that it opens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open: Option<String>,
-    /// The id of the message that it replaces, if the target can do that.
-    #[serde(skip)]
-    pub card: Uuid,
-    #[serde(skip)]
-    pub urgency: Urgency,
-    /// The keys of the options that a button can choose.
-    #[serde(skip)]
-    pub buttons: Vec<String>,
-}
-
-/// The round that a message is about.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct About {
-    pub workflow_id: WorkflowId,
-    pub question_id: QuestionId,
-    pub project: String,
-    pub question: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Time>,
-    /// The reason why the question no longer waits: `answered`, `declined`, `asked back`, `withdrawn`, `expired` and so on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub through: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-}
-
-/// The dialog of a session that a message is about. Nobody can answer it from another place.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct AboutSession {
-    pub program: &'static str,
-    pub session_id: String,
-    pub project: String,
-    pub tool: String,
-    /// The call in the program's words.
-    pub asks: String,
-    /// When the dialog opened.
-    pub since: Time,
-}
-
-/// How much attention a message asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
-    /// The message only changes an earlier one.
-    Low,
-    Normal,
-    High,
-}
-
-impl Message {
-    /// The message about one event of a round.
+impl Notice {
+    /// The notice about one event of a round.
     pub(super) fn of_round(target: &str, (id, card): (Uuid, Uuid), event: Event, facts: &Facts, open: &str) -> Self {
-        let about = About::of_event(event, facts);
+        let about = about(event, facts);
         let workflow = about.workflow_id.as_str();
         let why = about.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let cost = about.cost_usd.filter(|usd| *usd > 0.0).map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
@@ -120,7 +41,7 @@ impl Message {
             Event::Answered => {
                 let by = about.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
                 let through = about.through.as_ref().map(|through| format!(" through {through}")).unwrap_or_default();
-                (format!("{workflow}: {}{by}{through}", about.outcome.unwrap_or("answered")), Urgency::Low)
+                (format!("{workflow}: {}{by}{through}", about.outcome.as_deref().unwrap_or("answered")), Urgency::Low)
             }
             Event::Delivered => (format!("{workflow}: delivered{cost}{why}"), if why.is_empty() { Urgency::Low } else { Urgency::Normal }),
             Event::Failed => (format!("{workflow}: attempt {attempt} failed{why}"), Urgency::Low),
@@ -133,23 +54,25 @@ impl Message {
             (!open.is_empty()).then(|| open.replace("{workflow}", workflow).replace("{question_id}", &about.question_id.to_string()));
         let buttons = if event.asks() { buttons(facts) } else { Vec::new() };
         let (schema_version, at) = (askbox_mailbox::document::SCHEMA_VERSION, time::now());
-        let (event, target, title) = (event.word(), target.to_owned(), text::excerpt(&title, LONGEST_WHY));
-        let (about, session, several) = (Some(about), None, None);
-        Self { schema_version, id, event, at, target, title, text, about, session, several, open, card, urgency, buttons }
+        let (event, target, title) = (event.word().to_owned(), target.to_owned(), text::excerpt(&title, LONGEST_WHY));
+        let message = Message { schema_version, id, event, at, target, title, text, about: About::Round(Box::new(about)), open };
+        Self { message, card, urgency, buttons, shown: None }
     }
 
-    /// The message about a dialog at the terminal of a session.
+    /// The notice about a dialog at the terminal of a session.
     pub(super) fn of_dialog(target: &str, (id, card): (Uuid, Uuid), dialog: &Dialog) -> Self {
         let (project, asks) = (dialog.project(), text::excerpt(&dialog.asks, LONGEST_QUESTION));
         let place = if project == "-" { String::new() } else { format!(" · {project}") };
         let tool = if dialog.tool.is_empty() { String::new() } else { format!("{}: ", dialog.tool) };
         let (title, text) = (format!("{} waits at its terminal", dialog.program.name()), format!("{tool}{asks}{place}"));
-        let (program, session_id, tool, since) = (dialog.program.command(), dialog.session_id.clone(), dialog.tool.clone(), dialog.since);
-        let session = Some(AboutSession { program, session_id, project, tool, asks, since });
-        Self { id, card, session, ..Self::plain(target, Event::AtTerminal.word(), &title, &text) }
+        let (program, session_id, tool, since) =
+            (dialog.program.command().to_owned(), dialog.session_id.clone(), dialog.tool.clone(), dialog.since);
+        let about = About::Session(AboutSession { program, session_id, project, tool, asks, since });
+        let plain = Self::plain(target, Event::AtTerminal.word(), &title, &text);
+        Self { card, message: Message { id, about, ..plain.message }, ..plain }
     }
 
-    /// The message about several events at once.
+    /// The notice about several events at once.
     pub(super) fn of_several(target: &str, id: Uuid, events: &[Event], waiting: usize, open: &str) -> Self {
         let count = |event: Event| events.iter().filter(|e| **e == event).count();
         let at_terminals = count(Event::AtTerminal);
@@ -163,43 +86,24 @@ impl Message {
         };
         let text = if ends.is_empty() { "ask-answer list".to_owned() } else { format!("{}; ask-answer list", ends.join(", ")) };
         let open = (!open.is_empty()).then(|| list_of(open));
-        Self {
-            schema_version: askbox_mailbox::document::SCHEMA_VERSION,
-            id,
-            event: "several",
-            at: time::now(),
-            target: target.to_owned(),
-            title,
-            text,
-            about: None,
-            session: None,
-            several: Some(events.len()),
-            open,
-            card: id,
-            urgency: Urgency::Normal,
-            buttons: Vec::new(),
-        }
+        let plain = Self::plain(target, "several", &title, &text);
+        Self { card: id, message: Message { id, about: About::Several { several: events.len() }, open, ..plain.message }, ..plain }
     }
 
-    /// A message in askbox's own words, such as the code of a test.
-    pub(super) fn plain(target: &str, event: &'static str, title: &str, text: &str) -> Self {
-        let id = Uuid::new_v4();
-        Self {
+    /// A notice in askbox's own words, such as the code of a test.
+    pub(super) fn plain(target: &str, event: &str, title: &str, text: &str) -> Self {
+        let message = Message {
             schema_version: askbox_mailbox::document::SCHEMA_VERSION,
-            id,
-            event,
+            id: Uuid::new_v4(),
+            event: event.to_owned(),
             at: time::now(),
             target: target.to_owned(),
             title: title.to_owned(),
             text: text.to_owned(),
-            about: None,
-            session: None,
-            several: None,
+            about: About::Nothing {},
             open: None,
-            card: id,
-            urgency: Urgency::Normal,
-            buttons: Vec::new(),
-        }
+        };
+        Self { card: message.id, message, urgency: Urgency::Normal, buttons: Vec::new(), shown: None }
     }
 }
 
@@ -211,29 +115,24 @@ fn list_of(open: &str) -> String {
     list.map_or_else(|| before.to_owned(), |list| format!("{list}/"))
 }
 
-impl About {
-    fn of_event(event: Event, facts: &Facts) -> Self {
-        let question = &facts.question;
-        let answer = question.answer.as_ref().filter(|_| event == Event::Answered);
-        let closing = question.closed.as_ref().filter(|_| event == Event::Answered && answer.is_none());
-        let run = facts.run.as_ref().filter(|_| matches!(event, Event::Delivered | Event::Failed | Event::Parked));
-        let short = |text: &str| text::excerpt(text, 60);
-        Self {
-            workflow_id: facts.round.workflow.clone(),
-            question_id: facts.round.question,
-            project: question.project(),
-            question: text::excerpt(&question.title(), LONGEST_QUESTION),
-            expires_at: question.asked.expires_at.filter(|_| event.asks()),
-            outcome: answer.map(|answer| answer.word()).or(closing.map(|closing| closing.state.word())),
-            by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
-            through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
-            attempt: run.map(|run| run.attempt),
-            why: run
-                .and_then(|run| run.progress.why.clone())
-                .or_else(|| facts.why_it_waits(event))
-                .map(|why| text::excerpt(&why, LONGEST_WHY)),
-            cost_usd: run.and_then(|run| run.progress.cost_usd),
-        }
+fn about(event: Event, facts: &Facts) -> AboutRound {
+    let question = &facts.question;
+    let answer = question.answer.as_ref().filter(|_| event == Event::Answered);
+    let closing = question.closed.as_ref().filter(|_| event == Event::Answered && answer.is_none());
+    let run = facts.run.as_ref().filter(|_| matches!(event, Event::Delivered | Event::Failed | Event::Parked));
+    let short = |text: &str| text::excerpt(text, 60);
+    AboutRound {
+        workflow_id: facts.round.workflow.clone(),
+        question_id: facts.round.question,
+        project: question.project(),
+        question: text::excerpt(&question.title(), LONGEST_QUESTION),
+        expires_at: question.asked.expires_at.filter(|_| event.asks()),
+        outcome: answer.map(|answer| answer.word()).or(closing.map(|closing| closing.state.word())).map(str::to_owned),
+        by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
+        through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
+        attempt: run.map(|run| run.attempt),
+        why: run.and_then(|run| run.progress.why.clone()).or_else(|| facts.why_it_waits(event)).map(|why| text::excerpt(&why, LONGEST_WHY)),
+        cost_usd: run.and_then(|run| run.progress.cost_usd),
     }
 }
 
@@ -265,17 +164,17 @@ mod tests {
             ("https://box.example/", "https://box.example/"),
             ("https://other.example/asks?id={workflow}", "https://other.example/asks?id="),
         ] {
-            let message = Message::of_several("phone", Uuid::nil(), &[Event::Asked, Event::Asked], 2, open);
-            assert_eq!(message.open.as_deref(), Some(list), "{open}");
+            let notice = Notice::of_several("phone", Uuid::nil(), &[Event::Asked, Event::Asked], 2, open);
+            assert_eq!(notice.message.open.as_deref(), Some(list), "{open}");
         }
-        assert_eq!(Message::of_several("phone", Uuid::nil(), &[Event::Asked], 1, "").open, None);
+        assert_eq!(Notice::of_several("phone", Uuid::nil(), &[Event::Asked], 1, "").message.open, None);
     }
 
     #[test]
     fn news_of_several_terminals_counts_them_and_the_questions() {
         let of = |events: &[Event]| {
-            let message = Message::of_several("phone", Uuid::nil(), events, 1, "");
-            (message.title, message.text)
+            let notice = Notice::of_several("phone", Uuid::nil(), events, 1, "");
+            (notice.message.title, notice.message.text)
         };
         let both = [Event::AtTerminal, Event::AtTerminal];
         assert_eq!(of(&both), ("2 sessions wait at their terminals".into(), "2 at a terminal; ask-answer list".into()));

@@ -1,7 +1,6 @@
 //! The messages to the courier's thread.
 
-use crate::news::buttons::{Heard, Ticket};
-use crate::news::post::Place;
+use crate::news::channel::Said;
 use askbox_mailbox::id::WorkflowId;
 
 /// A message to the thread.
@@ -12,11 +11,7 @@ pub(super) enum Note {
     LookAtAll,
     /// A dialog at a terminal may have opened or ended.
     Dialogs,
-    /// The program that sent these events has ended.
-    Told(String, Vec<Place>, Result<(), String>),
-    /// A message came in the topic for replies of a target. Its stream reads on once the ticket is dropped.
-    Heard(String, Heard, Ticket),
-    /// The stream of a target ended, for this reason.
-    Silent(String, String),
+    /// Something came from the channel of a target.
+    Said(String, Said),
     Leave,
 }

@@ -224,9 +224,9 @@ impl Ledger {
         disk::untouch(&self.folder.join(round.file_name()))
     }
 
-    /// True if the target shows a question that still waits.
-    pub(in crate::news) fn has_card(&self) -> bool {
-        self.records.values().any(|record| record.has_asked() && !record.events.iter().any(|entry| !entry.event.asks()))
+    /// How many questions that still wait the target shows.
+    pub(in crate::news) fn cards(&self) -> usize {
+        self.records.values().filter(|record| record.has_asked() && record.events.iter().all(|entry| entry.event.asks())).count()
     }
 
     /// The events to send, the oldest first, and when.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::codex::untold;
+use crate::codex;
 use crate::report::summary;
 use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
@@ -43,7 +43,7 @@ pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>,
 fn of_session(mailbox: &Mailbox, context: &Context, story: &mut Story) {
     let Ok(document) = read_question::answered(mailbox, &story.workflow_id) else { return };
     let loaded = context.loaded().ok();
-    if let Ok(Some(why)) = untold::because(mailbox, loaded.as_ref().map(|loaded| &loaded.config), &document.typed) {
+    if let Ok(Some(why)) = codex::untold(mailbox, loaded.as_ref().map(|loaded| &loaded.config), &document.typed) {
         story.why = Some(format!("the session that asked is not told of the answer, because {why}"));
     }
 }

@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Checks Codex, if its dialogs are wanted. Otherwise only looks for its daemon.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    let Some(folder) = codex::home::folder() else { return };
-    let sessions = codex::sessions::all(&folder, PATIENCE);
+    let Some(folder) = codex::folder() else { return };
+    let sessions = codex::sessions(PATIENCE);
     let (asks, daemon) = (checkup.config.live.codex, matches!(sessions, Ok(Some(_))));
     if asks {
         plugins::look(checkup, &plugins::CODEX);

@@ -11,13 +11,13 @@ use askbox_mailbox::{disk, text, time};
 use askbox_run::process::programs;
 use askbox_run::story::cause::edit_configuration;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
-use askbox_watch::news::{self, reachable, waiting};
+use askbox_watch::news::{self, waiting};
 
 /// One target and its history.
 #[derive(Debug, Serialize)]
 struct KnownTarget<'a> {
     target: &'a str,
-    /// `exec`, `desktop`, `webhook` or `ntfy`.
+    /// `exec`, `desktop`, `webhook`, `ntfy` or `channel`.
     by: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_sent: Option<Arrival>,
@@ -29,12 +29,7 @@ struct KnownTarget<'a> {
 
 impl<'a> KnownTarget<'a> {
     fn of(checkup: &Checkup, name: &'a str, target: &Target) -> Option<Self> {
-        let by = match target.means()? {
-            Means::Exec(_) => "exec",
-            Means::Desktop => "desktop",
-            Means::Webhook(_) => "webhook",
-            Means::Ntfy(_) => "ntfy",
-        };
+        let by = target.means()?.word();
         let last = |kind| checkup.mailbox.as_ref().and_then(|mailbox| arrivals::last(mailbox, name, kind));
         let (last_sent, last_confirmed, last_failed) = (last(Kind::Sent), last(Kind::Confirmed), last(Kind::Failed));
         Some(Self { target: name, by, last_sent, last_confirmed, last_failed })
@@ -55,18 +50,20 @@ impl<'a> KnownTarget<'a> {
 /// Reports targets that cannot be notified, and shows when each was told.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     for (name, _) in checkup.config.target.clone().iter().filter(|(_, target)| target.means().is_none()) {
-        let said = "says no way to be told: it has none of exec, desktop, webhook and ntfy";
+        let said = "says no way to be told: it has none of exec, desktop, webhook, ntfy and channel";
         checkup.report("no_notifier", format!("target.{name}"), said, edit_configuration());
     }
     let targets = config::targets(&checkup.config.notify, &checkup.config.target);
+    let mut missing = Vec::new();
     for (name, target) in &targets {
         let is_command = name == COMMAND && !checkup.config.notify.command.is_empty();
         let key = if is_command { "notify.command".into() } else { format!("target.{name}") };
-        if let Some(program) = news::program(target)
-            && let Err(error) = programs::find(program)
-        {
-            let mend = programs::not_executable(program).map_or_else(edit_configuration, |file| format!("chmod +x {}", word(&file)));
+        let ours = (!matches!(target.means(), Some(Means::Channel(_)))).then(|| programs::beside(news::OURS));
+        let programs = target.means().map(|means| means.program().to_owned()).into_iter().chain(ours);
+        if let Some((program, error)) = programs.filter_map(|program| Some((program.clone(), programs::find(&program).err()?))).next() {
+            let mend = programs::not_executable(&program).map_or_else(edit_configuration, |file| format!("chmod +x {}", word(&file)));
             checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
+            missing.push(name);
         }
         for (file_key, file) in [("secret_file", &target.secret_file), ("token_file", &target.token_file)] {
             secret_file(checkup, &format!("{key}.{file_key}"), file, &edit_configuration());
@@ -77,8 +74,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         let subject = format!("target {}", known.target);
         match (&known.last_sent, &known.last_failed) {
             // A target that was never told may have a mistake in its address.
-            (None, None) => {
-                if let Some(problem) = reachable::problem(target) {
+            (None, None) if !missing.iter().any(|name| *name == known.target) => {
+                let problem =
+                    checkup.mailbox.as_ref().and_then(|mailbox| news::problem(mailbox, &checkup.config.notify, known.target, target));
+                if let Some(problem) = problem {
                     checkup.report("unreachable", subject, format!("nobody answers there: {problem}"), edit_configuration());
                 }
             }

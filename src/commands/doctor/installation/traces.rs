@@ -5,7 +5,8 @@ use crate::commands::doctor::installation::targets::secret_file;
 use askbox_mailbox::{text, time};
 use askbox_run::process::programs;
 use askbox_run::story::cause::edit_configuration;
-use askbox_watch::traces::tally::Tally;
+use askbox_watch::news::OURS;
+use askbox_watch::traces::Tally;
 
 /// Reports a collector that gets no spans, and shows the counts. The address of the collector may hold a secret, so it is not shown.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
@@ -18,12 +19,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let rounds = if sent == 1 { "round" } else { "rounds" };
     checkup.facts.add("traces", &tally, format!("Traces: spans of {sent} {rounds} sent, {last}; {lost} lost.\n"));
     let place = edit_configuration();
-    if !cfg!(feature = "traces") {
-        let said = "this build has no feature `traces`, so no spans are sent";
-        return checkup.report("no_traces", "traces.url", said, place);
-    }
-    if let Err(error) = programs::find("curl".as_ref()) {
-        checkup.report("no_traces", "traces.url", format!("{error}, so no spans are sent"), place.clone());
+    for program in ["curl".into(), programs::beside(OURS)] {
+        if let Err(error) = programs::find(&program) {
+            checkup.report("no_traces", "traces.url", format!("{error}, so no spans are sent"), place.clone());
+        }
     }
     secret_file(checkup, "traces.headers_file", &checkup.config.traces.headers_file.clone(), &place);
     if tally.is_failing() {

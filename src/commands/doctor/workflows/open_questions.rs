@@ -17,7 +17,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question,
 use askbox_run::delivery;
 use askbox_run::story::cause::{self, HoldUp};
 use askbox_run::story::{Cause, Standing, Story, Teller};
-use askbox_watch::codex::untold;
+use askbox_watch::codex;
 
 /// Checks a file of `pending/`.
 pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
@@ -201,11 +201,11 @@ fn passed_over(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId, questi
 }
 
 /// Says why the session of Codex that takes this answer is not told of it. A daemon that hangs is asked only once.
-fn not_told_because(checkup: &mut Checkup, mailbox: &Mailbox, question: &Question) -> Option<&'static str> {
+fn not_told_because(checkup: &mut Checkup, mailbox: &Mailbox, question: &Question) -> Option<String> {
     if checkup.is_codex_silent {
         return None;
     }
-    let why = untold::because(mailbox, Some(&checkup.config), question);
+    let why = codex::untold(mailbox, Some(&checkup.config), question);
     checkup.is_codex_silent = why.is_err();
     why.ok().flatten()
 }

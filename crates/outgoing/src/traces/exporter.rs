@@ -1,16 +1,13 @@
-//! The thread that finds the rounds that have ended, and sends their spans.
+//! Finds the rounds that have ended, and sends their spans.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::outgoing::call::{self, Limit};
-use crate::outgoing::curl;
+use crate::call::{self, Limit};
+use crate::curl;
 use crate::traces::queue::Queue;
-use crate::traces::tally::Tally;
 use crate::traces::{otlp, spans};
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
@@ -19,99 +16,49 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, document, round, thread};
 use askbox_run::log;
+use askbox_watch::traces::{Tally, TraceLine};
 
-/// The most messages that wait for the thread.
+/// The most messages that wait for the exporter.
 const MESSAGES: usize = 10_000;
 /// The most open rounds that are followed.
 const OPEN: usize = 100_000;
 /// The number of ended rounds that are remembered, so that none is sent twice.
 const ENDED: usize = 1000;
-/// How often to look if another watcher still sends, and if a round in the hands of another process has ended.
+/// How often to look if another process still sends, and if a round in the hands of another process has ended.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long the end of the watcher waits for a last request.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
-/// A message to the thread.
+/// What wakes the exporter.
 enum Note {
-    /// Something may have happened to a workflow.
-    Look(WorkflowId),
-    /// The run of a round has ended.
-    Ended(RoundId),
+    /// A line of the watcher.
+    Line(TraceLine),
     /// A request has ended.
     Sent(Result<(), String>),
     Leave,
 }
 
-/// The thread as the watcher sees it. Nothing here waits.
-#[derive(Debug, Default)]
-pub(crate) struct Exporter {
-    thread: Option<(SyncSender<Note>, JoinHandle<()>)>,
-    /// The values to start with, as long as the system has no thread to spare.
-    waiting: Option<(Mailbox, Config)>,
-    retry_at: Option<Instant>,
-    /// The messages that found no room.
-    missed: Arc<AtomicU64>,
-}
-
-impl Exporter {
-    /// Sends spans to the collector of the configuration, once [`Self::keep_at_work`] has started the thread.
-    pub(crate) fn new(mailbox: &Mailbox, config: &Config) -> Self {
-        let mut exporter = Self::default();
-        exporter.waiting = config.traces.are_sent().then(|| (mailbox.clone(), config.clone()));
-        exporter
-    }
-
-    /// Starts the thread, if there is a collector. If the system has no thread to spare, it is tried again later.
-    pub(crate) fn keep_at_work(&mut self) {
-        let Some((mailbox, config)) = &self.waiting else { return };
-        if self.retry_at.is_some_and(|at| at > Instant::now()) {
-            return;
-        }
-        let (sender, notes) = mpsc::sync_channel(MESSAGES);
-        let office = Office::new(mailbox.clone(), config.clone(), sender.clone(), Arc::clone(&self.missed));
-        match thread::start(move || office.run(&notes)) {
-            Ok(thread) => (self.thread, self.waiting) = (Some((sender, thread)), None),
-            Err(e) => {
-                log::error(&e);
-                self.retry_at = Some(Instant::now() + LOOK_EVERY);
-            }
-        }
-    }
-
-    /// Reports that something may have happened to this workflow.
-    pub(crate) fn look(&self, workflow: &WorkflowId) {
-        self.send(|| Note::Look(workflow.clone()));
-    }
-
-    /// Reports that the run of a round has ended.
-    pub(crate) fn ended(&self, round: &RoundId) {
-        self.send(|| Note::Ended(round.clone()));
-    }
-
-    fn send(&self, note: impl FnOnce() -> Note) {
-        if let Some((sender, _)) = &self.thread
-            && sender.try_send(note()).is_err()
-        {
-            self.missed.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Drop for Exporter {
-    fn drop(&mut self) {
-        if let Some((sender, thread)) = self.thread.take() {
-            let _ = sender.send(Note::Leave);
-            let _ = thread.join();
-        }
-    }
+/// Sends the spans of rounds that end, until the watcher closes the input.
+///
+/// # Errors
+/// If the system has no thread to spare.
+pub fn run(mailbox: Mailbox, config: Config) -> Result<u8> {
+    let (sender, notes) = mpsc::sync_channel(MESSAGES);
+    let input = sender.clone();
+    thread::start(move || {
+        let lines = std::io::stdin().lock().lines().map_while(std::io::Result::ok);
+        lines.filter_map(|line| document::json(line.as_bytes())).for_each(|line| drop(input.send(Note::Line(line))));
+        let _ = input.send(Note::Leave);
+    })?;
+    Office::new(mailbox, config, sender).run(&notes);
+    Ok(0)
 }
 
 struct Office {
     mailbox: Mailbox,
     config: Config,
     sender: SyncSender<Note>,
-    missed: Arc<AtomicU64>,
-    /// Held by the watcher that sends.
+    /// Held by the process that sends.
     lock: Option<Lock>,
     /// The open rounds, by their workflow, and where each was last seen.
     open: HashMap<WorkflowId, Vec<(RoundId, Folder)>>,
@@ -123,10 +70,10 @@ struct Office {
 }
 
 impl Office {
-    fn new(mailbox: Mailbox, config: Config, sender: SyncSender<Note>, missed: Arc<AtomicU64>) -> Self {
+    fn new(mailbox: Mailbox, config: Config, sender: SyncSender<Note>) -> Self {
         let (tally, written) = (Tally::default(), Tally::default());
         let queue = Queue::new(Instant::now());
-        Self { mailbox, config, sender, missed, lock: None, open: HashMap::new(), ended: VecDeque::new(), queue, tally, written }
+        Self { mailbox, config, sender, lock: None, open: HashMap::new(), ended: VecDeque::new(), queue, tally, written }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -141,8 +88,8 @@ impl Office {
             let mut look = BTreeSet::new();
             for note in first.into_iter().chain(notes.try_iter()) {
                 match note {
-                    Note::Look(workflow) => drop(look.insert(workflow)),
-                    Note::Ended(round) => self.end(&round),
+                    Note::Line(TraceLine::Look(workflow)) => drop(look.insert(workflow)),
+                    Note::Line(TraceLine::Ended(workflow, question)) => self.end(&RoundId { workflow, question }),
                     Note::Sent(result) => self.sent(result),
                     Note::Leave => return self.leave(notes),
                 }
@@ -266,7 +213,6 @@ impl Office {
     }
 
     fn write_tally(&mut self) {
-        self.tally.lost += self.missed.swap(0, Ordering::Relaxed);
         if self.lock.is_some() && self.tally != self.written {
             match self.tally.write(&self.mailbox) {
                 Ok(()) => self.written = self.tally.clone(),

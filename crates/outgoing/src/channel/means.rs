@@ -17,38 +17,36 @@ use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::news::message::{Message, Urgency};
-use crate::outgoing::call::{Errors, Limit, ProgramCall};
-use crate::outgoing::curl;
-use askbox_config::{Means, Notify, Target, topic};
+use crate::call::{Errors, ProgramCall};
+use crate::curl;
+use askbox_config::{Means, Target, topic};
 use askbox_mailbox::document;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
+use askbox_watch::news::lines::{About, Message, Notice, Urgency};
 
-/// The program that notifies a target. `replies` are the texts that buttons answer with.
-pub(super) fn call(target: &Target, message: &Message, replies: &[String]) -> Result<ProgramCall> {
+/// The program that tells a target's people. `replies` are the texts that buttons answer with.
+pub(super) fn call(target: &Target, notice: &Notice, replies: &[String]) -> Result<ProgramCall> {
     match target.means() {
-        Some(Means::Exec(command)) => exec_call(command, message),
-        Some(Means::Desktop) => Ok(desktop_call(message)),
-        Some(Means::Webhook(url)) => webhook_call(url, target, message),
-        Some(Means::Ntfy(url)) => ntfy_call(url, target, message, replies),
-        None => Err(Error::failed("the target says no way to be told", "add exec, desktop, webhook or ntfy to it")),
+        Some(Means::Exec(command)) => exec_call(command, &notice.message),
+        Some(Means::Desktop) => Ok(desktop_call(notice)),
+        Some(Means::Webhook(url)) => webhook_call(url, target, &notice.message),
+        Some(Means::Ntfy(url)) => ntfy_call(url, target, notice, replies),
+        Some(Means::Channel(_)) | None => Err(Error::failed("the target has a channel of its own", "report this as a bug")),
     }
-}
-
-/// The time that one call may take.
-pub(super) fn limit(notify: &Notify) -> Limit {
-    Limit { key: "notify.time_limit", time: notify.time_limit.0 }
 }
 
 fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
     let (program, args) = command.split_first().map_or((String::new(), Vec::new()), |(program, args)| (program.clone(), args.to_vec()));
-    let about = message.about.as_ref();
+    let about = match &message.about {
+        About::Round(round) => Some(round),
+        _ => None,
+    };
     Ok(ProgramCall {
         program: program.into(),
-        args: args.into_iter().chain([message.event.to_owned()]).map(Into::into).collect(),
+        args: args.into_iter().chain([message.event.clone()]).map(Into::into).collect(),
         env: vec![
-            ("ASKBOX_EVENT", message.event.to_owned()),
+            ("ASKBOX_EVENT", message.event.clone()),
             ("ASKBOX_NEWS_ID", message.id.to_string()),
             ("ASKBOX_WORKFLOW_ID", about.map(|about| about.workflow_id.to_string()).unwrap_or_default()),
             ("ASKBOX_QUESTION", about.map_or_else(|| message.title.clone(), |about| about.question.clone())),
@@ -60,19 +58,13 @@ fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
     })
 }
 
-/// The program that shows it.
-pub(in crate::news) const NOTIFIER: &str = match DESKTOP {
-    Desktop::NotifySend => "notify-send",
-    Desktop::AppleScript => "osascript",
-};
-
-fn desktop_call(message: &Message) -> ProgramCall {
+fn desktop_call(notice: &Notice) -> ProgramCall {
     let args = match DESKTOP {
-        Desktop::NotifySend => notify_send(message),
-        Desktop::AppleScript => osascript(message),
+        Desktop::NotifySend => notify_send(notice),
+        Desktop::AppleScript => osascript(&notice.message),
     };
     ProgramCall {
-        program: NOTIFIER.into(),
+        program: Means::Desktop.program().into(),
         args: args.into_iter().map(Into::into).collect(),
         errors: Errors::OneLine,
         is_tied: true,
@@ -80,15 +72,16 @@ fn desktop_call(message: &Message) -> ProgramCall {
     }
 }
 
-fn notify_send(message: &Message) -> Vec<String> {
-    let urgency = match message.urgency {
+fn notify_send(notice: &Notice) -> Vec<String> {
+    let message = &notice.message;
+    let urgency = match notice.urgency {
         Urgency::Low => "low",
         Urgency::Normal => "normal",
         Urgency::High => "critical",
     };
     // The text is markup, the title is not.
     let text = message.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let card = message.card;
+    let card = notice.card;
     vec![
         "--app-name=askbox".into(),
         format!("--urgency={urgency}"),
@@ -133,9 +126,10 @@ fn sign(secret: &str, text: &str) -> Result<String> {
 /// The longest label of a button, in characters.
 const LONGEST_LABEL: usize = 40;
 
-fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) -> Result<ProgramCall> {
+fn ntfy_call(url: &str, target: &Target, notice: &Notice, replies: &[String]) -> Result<ProgramCall> {
     let (server, topic) = topic(url).ok_or_else(|| Error::invalid("ntfy", "names no topic", "write SERVER/TOPIC"))?;
-    let (priority, tags) = match message.urgency {
+    let message = &notice.message;
+    let (priority, tags) = match notice.urgency {
         Urgency::Low => (2, "white_check_mark"),
         Urgency::Normal => (3, "question"),
         Urgency::High => (4, "warning"),
@@ -146,12 +140,12 @@ fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) 
         "message": message.text,
         "priority": priority,
         "tags": [tags],
-        "sequence_id": message.card.simple().to_string(),
+        "sequence_id": notice.card.simple().to_string(),
     });
     if let Some(open) = &message.open {
         body["click"] = open.as_str().into();
     }
-    let labels = message.buttons.iter().map(|label| askbox_mailbox::text::excerpt(label, LONGEST_LABEL));
+    let labels = notice.buttons.iter().map(|label| askbox_mailbox::text::excerpt(label, LONGEST_LABEL));
     let buttons: Vec<Value> = labels
         .zip(replies)
         .map(|(label, reply)| {
@@ -166,7 +160,7 @@ fn ntfy_call(url: &str, target: &Target, message: &Message, replies: &[String]) 
 
 /// A request that follows the topic for replies, beginning after a message or at a time in seconds since 1970. It goes on until it is
 /// killed or the connection breaks.
-pub(in crate::news) fn follow_topic(target: &Target, since: &str) -> Result<ProgramCall> {
+pub(super) fn follow_topic(target: &Target, since: &str) -> Result<ProgramCall> {
     let url = format!("{}/json?since={since}", target.ntfy_replies.trim_end_matches('/'));
     let mut input = curl::options(&url, &ntfy_headers(target)?);
     // ntfy sends a line every 45 seconds. If none comes for two minutes, the connection is dead. If the watcher was killed, curl cannot

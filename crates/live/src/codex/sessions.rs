@@ -1,44 +1,18 @@
 //! The sessions that the daemon has loaded, for people who look. Looking changes no session and starts no daemon.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::codex::client::Client;
-use crate::codex::home;
 use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::thread;
 use askbox_mailbox::time::Time;
-
-/// A session of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodexSession {
-    /// Its id. `codex resume` takes it.
-    pub id: String,
-    /// Its name, or else the beginning of its first message.
-    pub title: Option<String>,
-    /// Its working folder.
-    pub cwd: PathBuf,
-    /// Its status.
-    pub doing: Doing,
-    /// When it last changed.
-    pub since: Option<Time>,
-}
-
-/// The status of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
-    /// The session, or a subagent of it, waits for its user.
-    Waits,
-    /// The model or a tool is at work.
-    Works,
-    /// The session has nothing to do.
-    Rests,
-}
+use askbox_watch::codex::{self, CodexSession, Doing};
 
 /// Returns the sessions that the daemon has loaded. `None` if no daemon runs. Subagents count as part of their session.
 ///
@@ -54,7 +28,7 @@ pub(super) fn in_time<T: Send + 'static>(
     patience: Duration,
     ask: impl FnOnce(Client, Instant) -> Result<T> + Send + 'static,
 ) -> Result<Option<T>> {
-    let socket = home::socket_in(folder);
+    let socket = codex::socket_in(folder);
     let until = Instant::now() + patience;
     let (sender, receiver) = mpsc::channel();
     // Connecting to a daemon that hangs has no end, so a thread does it. The thread ends with this program.

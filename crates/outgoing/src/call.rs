@@ -14,7 +14,6 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::text;
@@ -42,13 +41,10 @@ pub(crate) struct ProgramCall {
 }
 
 impl ProgramCall {
-    /// The command, with its arguments, without the variables that this program's caller meant for itself.
+    /// The command, with its arguments. The watcher has taken out the variables that its own caller meant for itself.
     pub(crate) fn command(&self) -> Command {
         let mut command = if self.is_tied { launch::command_tied_to_this_thread(&self.program) } else { Command::new(&self.program) };
         command.args(&self.args);
-        std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {
-            command.env_remove(name);
-        });
         command
     }
 }

@@ -1,13 +1,11 @@
-//! The thread of the watcher that connects to Codex's daemon, and connects again when the daemon comes back.
+//! Connects to Codex's daemon, and connects again when the daemon comes back.
 
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::codex::bridge::Bridge;
 use crate::codex::client::Client;
-use crate::codex::home;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
@@ -15,6 +13,7 @@ use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Mailbox, thread};
 use askbox_run::asking::beside::Desk;
 use askbox_run::log;
+use askbox_watch::codex;
 
 /// How often to look whether a daemon listens.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -23,34 +22,19 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// The name of the lock of the only process that serves a mailbox in this way.
 const LOCK: &str = "codex";
 
-/// Serves the sessions of Codex's daemon until this is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct CodexService(Option<(Sender<()>, JoinHandle<()>)>);
-
-impl CodexService {
-    /// Starts the thread, if the operator wants it.
-    pub(crate) fn begin(mailbox: &Mailbox, config: &Config) -> Self {
-        let Some(folder) = home::folder().filter(|_| config.live.codex) else { return Self::default() };
-        let (stop, stopped) = mpsc::channel();
-        let (mailbox, config) = (mailbox.clone(), config.clone());
-        match thread::start(move || run(Desk { mailbox: &mailbox, config: &config, facts: &CODEX }, &home::socket_in(&folder), &stopped)) {
-            Ok(thread) => Self(Some((stop, thread))),
-            Err(e) => {
-                log::error(&e);
-                Self::default()
-            }
-        }
-    }
-}
-
-impl Drop for CodexService {
-    fn drop(&mut self) {
-        if let Some((stop, thread)) = self.0.take() {
-            drop(stop);
-            // It withdraws its questions, which is a matter of milliseconds.
-            let _ = thread.join();
-        }
-    }
+/// Serves the sessions of Codex's daemon until the watcher closes the standard input.
+///
+/// # Errors
+/// If the system has no thread to spare.
+pub(super) fn serve_until_told(mailbox: &Mailbox, config: &Config) -> Result<()> {
+    let Some(folder) = codex::folder() else { return Ok(()) };
+    let (stop, stopped) = mpsc::channel();
+    thread::start(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        drop(stop);
+    })?;
+    run(Desk { mailbox, config, facts: &CODEX }, &codex::socket_in(&folder), &stopped);
+    Ok(())
 }
 
 fn run(desk: Desk<'_>, socket: &Path, stop: &Receiver<()>) {
@@ -74,7 +58,7 @@ fn run(desk: Desk<'_>, socket: &Path, stop: &Receiver<()>) {
     }
 }
 
-/// Waits until no other watcher of this mailbox does the same. `None` if this one is to end.
+/// Waits until no other process serves this mailbox. `None` if this one is to end.
 fn only(mailbox: &Mailbox, stop: &Receiver<()>) -> Option<Lock> {
     loop {
         match Lock::try_acquire(&mailbox.lock_file(LOCK)) {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::outgoing::call::{Errors, ProgramCall};
+use crate::call::{Errors, ProgramCall};
 use askbox_mailbox::error::{Error, Result};
 
 /// The program.
@@ -77,7 +77,6 @@ pub(crate) fn secret(key: &str, file: &Path) -> Result<Option<String>> {
 }
 
 /// The headers in a file of the operator's, one `Name: value` a line. Empty if `file` is empty.
-#[cfg(feature = "traces")]
 pub(crate) fn secret_headers(key: &str, file: &Path) -> Result<Vec<(String, String)>> {
     if file.as_os_str().is_empty() {
         return Ok(Vec::new());
@@ -101,8 +100,8 @@ fn read_secret(key: &str, file: &Path) -> Result<String> {
         _ => Err(std::io::Error::other("it is too long for a secret")),
     });
     let text = text.map_err(|e| {
-        let hint = format!("{key} names that file: correct it, or write the file");
-        Error::failed(format!("the secret in {} cannot be read: {e}", file.display()), hint)
+        let hint = "correct the key in the configuration, or write the file";
+        Error::failed(format!("the secret in {}, the file that {key} names, cannot be read: {e}", file.display()), hint)
     })?;
     Ok(text.trim_start_matches('\u{FEFF}').to_owned())
 }
@@ -120,7 +119,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "traces")]
     fn a_file_of_headers_has_one_header_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("headers");

@@ -5,27 +5,21 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::codex::client::Client;
+use crate::codex::sessions;
 use crate::codex::wire::{self, Status};
-use crate::codex::{home, sessions};
-use askbox_config::Config;
 use askbox_mailbox::error::Result;
-use askbox_mailbox::{Mailbox, Question};
-use askbox_run::story;
+use askbox_watch::codex;
 
 /// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Says why the session of Codex that takes this answer is not told of it. `None` if it is told once it rests, or if no session of Codex takes the
-/// answer.
+/// Says why the daemon tells this session nothing. `None` if it does once the session rests.
 ///
 /// # Errors
 /// If the daemon does not answer within a second, or not as expected.
-pub fn because(mailbox: &Mailbox, config: Option<&Config>, question: &Question) -> Result<Option<&'static str>> {
-    let Some(session) = question.codex_thread() else { return Ok(None) };
-    if let Some(why) = story::no_news_for_codex(mailbox, config) {
-        return Ok(Some(why));
-    }
-    let Some(folder) = home::folder() else { return Ok(None) };
+pub(super) fn because(session: &str) -> Result<Option<&'static str>> {
+    let Some(folder) = codex::folder() else { return Ok(None) };
+    let session = session.to_owned();
     let found = sessions::in_time(&folder, PATIENCE, move |mut client: Client, until| {
         client.call(1, "thread/read", &json!({ "threadId": session }), until)
     })?;

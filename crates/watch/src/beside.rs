@@ -1,0 +1,161 @@
+//! A program that works beside the watcher, and speaks lines with it: `askbox-outgoing`, `askbox-live`, or a channel of the operator's.
+//!
+//! Each line is JSON. The end of its standard input tells the program to leave. Its standard error is the watcher's.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
+
+use askbox_agent::caller_env::is_of_the_caller;
+use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::{Mailbox, document};
+use askbox_run::log;
+use askbox_run::process::programs;
+
+/// The longest line that is heard, in bytes.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// A program that works. Dropping this tells it to leave.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    name: String,
+    input: ChildStdin,
+    /// The leader of its process group.
+    process: Option<ProcessHandle>,
+}
+
+impl Beside {
+    /// Starts a program. `hear` is called with each line, and the next one is read once it returns. `ended` is called with the reason once
+    /// the program has ended, or has closed its standard output.
+    pub(crate) fn start(
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+        mut hear: impl FnMut(&[u8]) + Send + 'static,
+        ended: impl FnOnce(String) + Send + 'static,
+    ) -> Result<Self> {
+        let name = program.as_ref().to_string_lossy().into_owned();
+        let thread = Waiting::start()?;
+        let mut command = Command::new(program);
+        command.args(args);
+        std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {
+            command.env_remove(name);
+        });
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn().io("run", &name)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Error::failed(format!("{name} has no input"), "report this as a bug"));
+        };
+        // The watcher never waits for a program that does not read.
+        ioctl_fionbio(&input, true).map_err(std::io::Error::from).io("write to", &name)?;
+        let process = ProcessHandle::open(child.id());
+        thread.run(move || {
+            read(BufReader::new(output), &mut hear);
+            let status = child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+            ended(status);
+        });
+        Ok(Self { name, input, process })
+    }
+
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// If the program has ended, or does not read. A part of a line may have been sent: it is of no use any more.
+    pub(crate) fn say(&mut self, line: &impl Serialize) -> Result<()> {
+        let mut bytes = document::to_json(line)?;
+        bytes.push(b'\n');
+        match self.input.write(&bytes).io("write to", &self.name)? {
+            written if written == bytes.len() => Ok(()),
+            _ => Err(Error::failed(format!("{} does not read its input", self.name), "see the watcher's log")),
+        }
+    }
+
+    /// Ends the program, and the programs that it has started in its group.
+    pub(crate) fn kill(self) {
+        let group = self.process.as_ref().filter(|process| !process.is_gone()).and_then(|process| Pid::from_raw(process.pid()));
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+}
+
+/// The arguments of a program of ours, whose log looks as that of this process does.
+pub(crate) fn of_ours(role: &str) -> Vec<OsString> {
+    std::iter::once(role).chain(log::is_json().then_some("--json")).map(OsString::from).collect()
+}
+
+/// The pause before a companion that ended is started again, and the longest pause if it keeps ending at once.
+const PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// A program of ours that works as long as the watcher does.
+#[derive(Debug, Default)]
+pub(crate) struct Companion {
+    /// Its name and its arguments; `None` if nobody wants it.
+    command: Option<(&'static str, Vec<OsString>)>,
+    program: Option<Beside>,
+    has_ended: Arc<AtomicBool>,
+    failures: u32,
+    retry_at: Option<Instant>,
+}
+
+impl Companion {
+    /// Starts a program with [`Self::keep_at_work`].
+    pub(crate) fn new(name: &'static str, role: &str, mailbox: &Mailbox) -> Self {
+        let args = of_ours(role).into_iter().chain(["--mailbox".into(), mailbox.root().into()]).collect();
+        Self { command: Some((name, args)), ..Self::default() }
+    }
+
+    /// Starts the program, if it does not run.
+    pub(crate) fn keep_at_work(&mut self) {
+        let Some((name, args)) = &self.command else { return };
+        if self.program.is_some() && self.has_ended.load(Ordering::Relaxed) {
+            self.program = None;
+            tracing::warn!("{name} has ended; it is started again");
+        }
+        if self.program.is_some() || self.retry_at.is_some_and(|at| at > Instant::now()) {
+            return;
+        }
+        self.retry_at = Some(Instant::now() + PAUSE.saturating_mul(1 << self.failures.min(8)).min(LONGEST_PAUSE));
+        self.failures += 1;
+        self.has_ended = Arc::default();
+        let has_ended = Arc::clone(&self.has_ended);
+        match Beside::start(programs::beside(name), args, |_| {}, move |_| has_ended.store(true, Ordering::Relaxed)) {
+            Ok(program) => self.program = Some(program),
+            Err(e) => log::error(&e),
+        }
+    }
+
+    /// Sends a line, if the program runs and reads.
+    pub(crate) fn say(&mut self, line: &impl Serialize) {
+        let said = self.program.as_mut().map(|program| program.say(line));
+        if said.is_some_and(|said| said.is_ok()) {
+            self.failures = 0;
+        }
+    }
+
+    /// When to call [`Self::keep_at_work`] again.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.retry_at.filter(|_| self.command.is_some() && self.program.is_none())
+    }
+}
+
+fn read(mut output: impl BufRead, hear: &mut impl FnMut(&[u8])) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) if line.last() == Some(&b'\n') => hear(&line),
+            // No line of the contract is so long: its rest is skipped.
+            Ok(_) if output.skip_until(b'\n').is_err() => return,
+            Ok(_) => {}
+        }
+    }
+}

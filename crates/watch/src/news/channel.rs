@@ -1,0 +1,248 @@
+//! The channel of one target: a program that tells people, and hears them. It works while it has something to tell, or a question that it
+//! told still waits, and a little longer.
+//!
+//! ```text
+//! watcher   hello → notice … → waiting N … → receipt of an answer … → end of input
+//! channel           receipt of a notice … → answer …
+//! ```
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::beside::{Beside, of_ours};
+use crate::news::lines::{FromChannel, Hello, Notice, Receipt, ToChannel};
+use crate::news::post::Place;
+use crate::news::record::NEWS_FOLDER;
+use askbox_config::{Means, Notify, Target};
+use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Mailbox, document, time};
+use askbox_run::process::programs;
+
+/// The program of all channels of ours.
+pub const OURS: &str = "askbox-outgoing";
+/// The most notices that one channel has at the same time.
+const AT_ONCE: usize = 4;
+/// How much longer than `notify.time_limit` a channel may take for its receipt.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long a channel works on after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
+const FOLLOW_ON: Duration = Duration::from_secs(30);
+/// The pause after a channel that ended, and the longest pause if it keeps ending at once.
+const PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// A channel that worked this long is started again at once.
+const LASTED: Duration = Duration::from_secs(10);
+
+/// A line that is not dealt with yet. One channel has one at a time: if its topic is flooded, the flood waits there and not in memory.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    _dropped: mpsc::Sender<()>,
+}
+
+/// What comes from the program of a channel.
+#[derive(Debug)]
+pub(super) enum Said {
+    Line(FromChannel, Ticket),
+    /// The program with this number has ended.
+    Ended(u32, String),
+}
+
+/// The events that one notice tells, the number of the program that has it, and until when its receipt has to come.
+#[derive(Debug)]
+struct UnderWay {
+    places: Vec<Place>,
+    program: u32,
+    until: Instant,
+}
+
+/// The channel of one target.
+#[derive(Debug)]
+pub(super) struct Channel {
+    hello: Hello,
+    limit: Duration,
+    program: Option<Beside>,
+    /// The number of programs that were started.
+    started: u32,
+    opened_at: Instant,
+    failures: u32,
+    retry_at: Option<Instant>,
+    under_way: HashMap<String, UnderWay>,
+    /// What the program was told of cards.
+    waiting: usize,
+    needed_at: Instant,
+}
+
+impl Channel {
+    /// The channel of a target. No program runs yet.
+    pub(super) fn new(mailbox: &Mailbox, notify: &Notify, name: &str, target: &Target) -> Self {
+        let limit = notify.time_limit.0;
+        let hello = Hello {
+            schema_version: document::SCHEMA_VERSION,
+            target: name.to_owned(),
+            settings: target.clone(),
+            time_limit_s: limit.as_secs_f64(),
+            folder: mailbox.root().join(NEWS_FOLDER),
+        };
+        let (opened_at, needed_at) = (Instant::now(), Instant::now());
+        let under_way = HashMap::new();
+        Self { hello, limit, program: None, started: 0, opened_at, failures: 0, retry_at: None, under_way, waiting: 0, needed_at }
+    }
+
+    /// Tells of these events. The receipt is heard later.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or does not read.
+    pub(super) fn tell(&mut self, notice: Notice, places: Vec<Place>, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+        let id = notice.message.id.to_string();
+        self.say(&ToChannel::Notice(Box::new(notice)), hear)?;
+        self.under_way.insert(id, UnderWay { places, program: self.started, until: Instant::now() + self.limit + GRACE });
+        Ok(())
+    }
+
+    /// Says what became of a person's answer.
+    pub(super) fn receipt(&mut self, id: String, problem: Option<String>) -> Result<()> {
+        self.program.as_mut().map_or(Ok(()), |program| program.say(&ToChannel::Receipt(Receipt { id, problem })))
+    }
+
+    /// Starts the program if there are cards for which it hears answers, and ends it if nothing needs it.
+    ///
+    /// # Errors
+    /// Those of [`Self::tell`].
+    pub(super) fn keep(&mut self, waiting: usize, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+        let is_needed = waiting > 0 || !self.under_way.is_empty();
+        if is_needed {
+            self.needed_at = Instant::now();
+        }
+        if !is_needed && self.program.is_some() && self.needed_at.elapsed() >= FOLLOW_ON {
+            (self.program, self.waiting, self.failures, self.retry_at) = (None, 0, 0, None);
+        }
+        if waiting == self.waiting && self.program.is_some() || waiting == 0 && self.program.is_none() {
+            return Ok(());
+        }
+        if self.program.is_none() && self.retry_at.is_some_and(|at| at > Instant::now()) {
+            return Ok(());
+        }
+        self.say(&ToChannel::Waiting(waiting), hear)?;
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    fn say(&mut self, line: &impl Serialize, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+        if self.program.is_none() {
+            self.started += 1;
+            self.put_off();
+            let mut program = self.start(hear)?;
+            program.say(&ToChannel::Hello(Box::new(self.hello.clone())))?;
+            (self.program, self.waiting, self.opened_at) = (Some(program), 0, Instant::now());
+        }
+        let said = self.program.as_mut().map_or(Ok(()), |program| program.say(line));
+        if said.is_err() {
+            // What it was told before fails with its end.
+            self.program.take().into_iter().for_each(Beside::kill);
+        }
+        said
+    }
+
+    fn start(&self, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<Beside> {
+        let (program, args) = command(&self.hello.settings)?;
+        let (ended, number) = (hear.clone(), self.started);
+        let hear = move |line: &[u8]| {
+            let Some(line) = document::json(line) else { return };
+            let (ticket, is_done) = mpsc::channel();
+            hear(Said::Line(line, Ticket { _dropped: ticket }));
+            // Nothing is ever sent. The wait ends with the ticket.
+            let _ = is_done.recv();
+        };
+        Beside::start(program, args, hear, move |status| ended(Said::Ended(number, status)))
+    }
+
+    /// Takes a receipt. Returns the events that it is about.
+    pub(super) fn take(&mut self, receipt: &Receipt) -> Option<Vec<Place>> {
+        self.failures = 0;
+        self.under_way.remove(&receipt.id).map(|under_way| under_way.places)
+    }
+
+    /// The program with this number has ended. Returns the events that it has told nobody, as far as it said, and why.
+    pub(super) fn ended(&mut self, number: u32, status: &str) -> Option<(Vec<Place>, String)> {
+        let untold: Vec<String> = self.under_way.iter().filter(|(_, of)| of.program == number).map(|(id, _)| id.clone()).collect();
+        let places: Vec<Place> = untold.iter().filter_map(|id| self.under_way.remove(id)).flat_map(|of| of.places).collect();
+        let was_left = number != self.started || self.program.take().is_none();
+        if !was_left {
+            self.waiting = 0;
+            if self.opened_at.elapsed() >= LASTED {
+                self.failures = 0;
+                self.put_off();
+            }
+        }
+        let (program, _) = command(&self.hello.settings).ok()?;
+        (!was_left || !places.is_empty()).then(|| (places, format!("{} has ended: {status}", program.display())))
+    }
+
+    /// Ends a program that owes a receipt for too long.
+    pub(super) fn end_overdue(&mut self) {
+        let is_overdue = |of: &UnderWay| of.program == self.started && of.until <= Instant::now();
+        if self.under_way.values().any(is_overdue)
+            && let Some(program) = self.program.take()
+        {
+            tracing::warn!("target {}: its program owes a receipt for {}", self.hello.target, time::human(self.limit + GRACE));
+            program.kill();
+        }
+    }
+
+    fn put_off(&mut self) {
+        let pause = PAUSE.saturating_mul(1 << self.failures.min(8)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.retry_at = Some(Instant::now() + pause);
+    }
+
+    /// How many more notices it takes.
+    pub(super) fn free(&self) -> usize {
+        AT_ONCE.saturating_sub(self.under_way.len())
+    }
+
+    /// The events that are being told.
+    pub(super) fn busy(&self) -> impl Iterator<Item = &Place> {
+        self.under_way.values().flat_map(|under_way| &under_way.places)
+    }
+
+    /// When to look at it again.
+    pub(super) fn deadline(&self, waiting: usize) -> Option<Instant> {
+        let overdue = self.under_way.values().filter(|of| of.program == self.started).map(|of| of.until);
+        let again = self.retry_at.filter(|_| self.program.is_none() && waiting > 0);
+        let end = self.program.as_ref().filter(|_| waiting == 0 && self.under_way.is_empty()).map(|_| self.needed_at + FOLLOW_ON);
+        overdue.chain(again).chain(end).min()
+    }
+}
+
+/// The program of a target's channel.
+fn command(target: &Target) -> Result<(OsString, Vec<OsString>)> {
+    match target.means() {
+        Some(Means::Channel([program, args @ ..])) => Ok((program.into(), args.iter().map(Into::into).collect())),
+        Some(_) => Ok((programs::beside(OURS).into(), of_ours("channel"))),
+        None => Err(Error::failed("the target says no way to be told", "add exec, desktop, webhook, ntfy or channel to it")),
+    }
+}
+
+/// Says one line to a channel of its own, and waits for the receipt.
+///
+/// # Errors
+/// The problem, in the words of the target's program.
+pub(super) fn ask(channel: &mut Channel, id: &str, line: &ToChannel) -> Result<(), String> {
+    let (sender, said) = mpsc::channel();
+    channel.say(line, move |heard| drop(sender.send(heard))).map_err(|e| e.to_string())?;
+    let until = Instant::now() + channel.limit + GRACE;
+    loop {
+        match said.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Said::Line(FromChannel::Receipt(receipt), _)) if receipt.id == id => return receipt.problem.map_or(Ok(()), Err),
+            Ok(Said::Line(..)) => {}
+            Ok(Said::Ended(_, status)) => return Err(format!("its program has ended: {status}")),
+            Err(_) => {
+                channel.program.take().into_iter().for_each(Beside::kill);
+                return Err(format!("no receipt within {}", time::human(channel.limit + GRACE)));
+            }
+        }
+    }
+}
