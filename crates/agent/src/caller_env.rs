@@ -46,7 +46,6 @@ const OF_AN_INTERPRETER: [&str; 3] = ["BASH_ENV", "NODE_OPTIONS", "ELECTRON_RUN_
 /// True if this variable concerns the caller of this program alone, so that it is not passed on to an agent or to an agent's tools. The
 /// names and addresses of author and committer are passed on, and so are git's settings for ssh, proxies and credentials: an operator sets
 /// those.
-#[must_use]
 pub fn is_of_the_caller(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let is_meant = |own: &str| if own.ends_with('_') { name.starts_with(own.as_bytes()) } else { name == own.as_bytes() };

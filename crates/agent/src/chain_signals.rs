@@ -28,7 +28,6 @@ impl fmt::Display for Signal {
 
 impl Signal {
     /// Reads one line, without its line feed.
-    #[must_use]
     pub fn of_line(line: &str) -> Option<Self> {
         match line.trim_end_matches('\r') {
             "SGN_PEND_ONGOING" => Some(Self::PendOngoing),
@@ -46,7 +45,6 @@ pub const UNHANDLED: &str = "SGN_UNHANDLED";
 
 /// The last line of a final text, if it is a signal and not a result. Agents that follow the first design also end with
 /// `SGN_PEND_STARTED` without an id, or with `SGN_UNHANDLED` if their rules do not cover the case.
-#[must_use]
 pub fn at_the_end(text: &str) -> Option<&str> {
     let last = text.trim_end().lines().next_back()?;
     (matches!(last, "SGN_PEND_STARTED" | UNHANDLED) || Signal::of_line(last).is_some()).then_some(last)
@@ -54,7 +52,6 @@ pub fn at_the_end(text: &str) -> Option<&str> {
 
 /// The workflow in a text that is nothing but the line of `relaunch spawn` about a child that may go on: `parked (ID): why`. What a child
 /// had written before it was cut off may stand below it, quoted. claude puts the exit status above it.
-#[must_use]
 pub fn of_unfinished_child(text: &str) -> Option<WorkflowId> {
     let text = text.trim();
     let text = text.strip_prefix("Exit code 1\n").unwrap_or(text);
@@ -64,7 +61,6 @@ pub fn of_unfinished_child(text: &str) -> Option<WorkflowId> {
 }
 
 /// The text with `> ` before each line that would read as a signal.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     if !text.lines().any(|line| Signal::of_line(line).is_some()) {
         return text.to_owned();

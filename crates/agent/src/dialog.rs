@@ -113,7 +113,6 @@ struct Denial {
 
 impl Call {
     /// A call that the session has just made. Its id is found in the transcript: Claude Code does not tell it to the hook.
-    #[must_use]
     pub fn just_made(transcript: PathBuf, tool: &str, input: &Map<String, Value>) -> Self {
         let length = transcript.metadata().map_or(0, |about| about.len());
         let offset = length.saturating_sub(RECENT);
@@ -122,7 +121,6 @@ impl Call {
     }
 
     /// The call with this id.
-    #[must_use]
     pub fn with_id(transcript: PathBuf, id: &str) -> Self {
         Self::known(transcript, Some(id.to_owned()))
     }
@@ -146,13 +144,11 @@ impl Call {
     }
 
     /// The id of the call, once it is known.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
     /// Says how much of the transcript was read, and which calls were found. For a message about a call without an id.
-    #[must_use]
     pub fn what_was_read(&self) -> String {
         let read = match self.transcript.metadata() {
             Ok(about) => format!("{} of {} bytes were read", self.offset, about.len()),
@@ -163,32 +159,27 @@ impl Call {
     }
 
     /// True if the call has its result.
-    #[must_use]
     pub fn has_result(&self) -> bool {
         self.has_result
     }
 
     /// True if its result says that the user rejected the call, or that a hook ended the turn.
-    #[must_use]
     pub fn is_rejected(&self) -> bool {
         self.denial.is_some_and(|denial| denial.is_rejected)
     }
 
     /// True if the result says that the call did not run.
-    #[must_use]
     pub fn was_not_run(&self) -> bool {
         self.denial.is_some_and(|denial| denial.before_run)
     }
 
     /// True if the session has its result, was not interrupted at the call, and has gone on: with the model's next message, or with a new
     /// prompt. A call that was cut may have been allowed by a hook, and leaves no receipt then (read in 2.1.332).
-    #[must_use]
     pub fn has_gone_on(&self) -> bool {
         self.has_gone_on && self.denial.is_none()
     }
 
     /// The decision of a hook that the session has taken.
-    #[must_use]
     pub fn taken(&self) -> Option<Taken> {
         self.taken
     }
@@ -305,7 +296,6 @@ impl Call {
 /// newest such call that was made by then, and that had no result before the dialog. Returns its id.
 ///
 /// Only the last 4 MiB of the transcript are read. A transcript that cannot be read has no such call.
-#[must_use]
 pub fn newest_call(
     transcript: &Path,
     tool: &str,
@@ -352,7 +342,6 @@ pub enum Status {
 }
 
 /// Reads the status of the session whose process has this id. `None` if its file cannot be read or says nothing.
-#[must_use]
 pub fn status(config_dir: &Path, process: &str) -> Option<Status> {
     if process.is_empty() || !process.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -28,13 +28,11 @@ impl AgentOutput {
     }
 
     /// True if a blank line is part of the output.
-    #[must_use]
     pub fn has_blank_lines(&self) -> bool {
         matches!(self, Self::Program(_))
     }
 
     /// The last event of a run that was stopped: its work so far. `how` names the cause of the stop.
-    #[must_use]
     pub fn interrupted(&self, how: &str) -> EventKind {
         match self {
             Self::Claude(interpreter) => interpreter.interrupted(how),

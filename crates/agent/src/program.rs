@@ -58,7 +58,6 @@ impl From<std::io::Result<ExitStatus>> for Exit {
 
 impl Exit {
     /// The end of a process whose exit status is not known.
-    #[must_use]
     pub fn unknown(words: impl Into<String>) -> Self {
         Self { status: None, signal: None, words: words.into() }
     }
@@ -121,20 +120,17 @@ impl ProgramOutput {
     }
 
     /// The result so far, up to 64 KiB.
-    #[must_use]
     pub fn result(&self) -> Untrusted {
         let text = self.result.as_deref().unwrap_or(self.text.trim_end());
         text[..text.floor_char_boundary(RESULT)].into()
     }
 
     /// US dollars so far; `None` if the program named none.
-    #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         self.usd
     }
 
     /// The event about the end of the program: [`COMPLETED`], [`AWAITS_PERSON`] or [`NOT_DONE`].
-    #[must_use]
     pub fn result_event(&self, ended: &str, duration_ms: u64) -> EventKind {
         EventKind::Result {
             is_error: ended == NOT_DONE,
@@ -151,7 +147,6 @@ impl ProgramOutput {
     }
 
     /// The last event of a run that was stopped. `how` names the cause of the stop.
-    #[must_use]
     pub fn interrupted(&self, how: &str) -> EventKind {
         EventKind::Interrupted {
             how: how.into(),

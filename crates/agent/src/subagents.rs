@@ -37,7 +37,6 @@ pub fn note(session: &Path, id: &str) -> Option<Note> {
 }
 
 /// The paths of the transcripts of a session's subagents, of as many as are looked at.
-#[must_use]
 pub fn transcripts(session: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(session.with_extension("").join("subagents")).into_iter().flatten().flatten().map(|entry| entry.path());
     files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).take(MOST).collect()

@@ -23,7 +23,6 @@ pub struct HostName(String);
 
 impl HostName {
     /// The name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,7 +69,6 @@ pub struct Address {
 
 impl Address {
     /// Returns the address of a workflow on this machine.
-    #[must_use]
     pub fn here(workflow: WorkflowId) -> Self {
         Self { host: None, workflow }
     }

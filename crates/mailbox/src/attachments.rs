@@ -42,7 +42,6 @@ impl AttachedFile {
     }
 
     /// The file's name, type, size and hash.
-    #[must_use]
     pub fn about(&self) -> &Attachment {
         &self.about
     }
@@ -83,7 +82,6 @@ pub fn read(mailbox: &Mailbox, round: &RoundId, about: &Attachment) -> Result<Ve
 }
 
 /// Says which files beside the question are damaged; `None` if all are as they were attached.
-#[must_use]
 pub fn damage(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Option<String> {
     let damaged = |about: &Attachment| read(mailbox, round, about).err().map(|damage| format!("{}: {damage}", about.words()));
     let damaged: Vec<_> = question.asked.attachments.iter().filter_map(damaged).collect();

@@ -55,13 +55,11 @@ pub struct Entry {
 
 impl Entry {
     /// Returns an entry for an event of a round, dated now. `event` is one word, such as `posted`.
-    #[must_use]
     pub fn about_round(event: &str, round: &RoundId) -> Self {
         Self { workflow_id: Some(round.workflow.clone()), question_id: Some(round.question), ..Self::about(event) }
     }
 
     /// Returns an entry for an event of the whole mailbox, dated now. `event` is one word, such as `queue_held`.
-    #[must_use]
     pub fn about(event: &str) -> Self {
         Self {
             at: time::now(),
@@ -76,25 +74,21 @@ impl Entry {
     }
 
     /// Sets the question's hash.
-    #[must_use]
     pub fn question(self, question: &Question) -> Self {
         Self { question_hash: question.hash().ok(), ..self }
     }
 
     /// Sets the question's hash, and the hash of the answer to it. Without a question's hash, neither is set.
-    #[must_use]
     pub fn answer(self, question_hash: Option<Uuid>, answer: &Answer) -> Self {
         Self { question_hash, answer_hash: question_hash.and_then(|of| answer.hash(&of).ok()), ..self }
     }
 
     /// Sets who caused the event; at most 200 characters are kept.
-    #[must_use]
     pub fn by(self, by: &str) -> Self {
         Self { by: crate::text::excerpt(by, 200), ..self }
     }
 
     /// Sets the reason; at most 1,000 characters are kept.
-    #[must_use]
     pub fn why(self, why: impl AsRef<str>) -> Self {
         Self { why: crate::text::excerpt(why.as_ref(), 1000), ..self }
     }
@@ -116,7 +110,6 @@ pub fn record_once(mailbox: &Mailbox, _lock: &WorkflowLock, entry: Entry) {
 }
 
 /// Returns the last entry of this event, if the last 64 KiB of the file hold one.
-#[must_use]
 pub fn last(mailbox: &Mailbox, event: &str) -> Option<Entry> {
     lately(mailbox).ok()?.into_iter().rfind(|entry| entry.event == event)
 }

@@ -25,7 +25,6 @@ fn folder(mailbox: &Mailbox, parent: &WorkflowId) -> PathBuf {
 }
 
 /// True if the child is among its parent's names.
-#[must_use]
 pub fn is_noted(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> bool {
     disk::exists(folder(mailbox, parent).join(child.as_str()))
 }
@@ -80,7 +79,6 @@ pub fn forget(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Res
 }
 
 /// Returns the names of a parent's children. Empty if the folder cannot be read.
-#[must_use]
 pub fn noted(mailbox: &Mailbox, parent: &WorkflowId) -> Vec<WorkflowId> {
     let entries = disk::entries(&folder(mailbox, parent)).ok();
     entries.into_iter().flatten().flatten().filter_map(|e| e.name.to_str()?.parse().ok()).collect()

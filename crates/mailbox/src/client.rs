@@ -177,13 +177,11 @@ pub struct PendingQuestion<'a> {
 
 impl<'a> PendingQuestion<'a> {
     /// The question, to be shown to the person who decides.
-    #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
     }
 
     /// The round of the question.
-    #[must_use]
     pub fn round(&self) -> &RoundId {
         &self.round
     }

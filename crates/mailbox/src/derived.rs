@@ -38,20 +38,17 @@ struct File<S, T> {
 }
 
 /// Returns the content of the file at `path`, and the state that its source had. The caller compares that state with the present one.
-#[must_use]
 pub fn read<T: Derived>(path: &Path) -> Option<(T::Source, T)> {
     let file: File<T::Source, T> = document::json(&disk::read(path, T::LONGEST).ok()?)?;
     (file.schema_version == document::SCHEMA_VERSION).then_some((file.source, file.content))
 }
 
 /// Returns the content of the file at `path` if it was derived from this state of the source.
-#[must_use]
 pub fn read_of<T: Derived>(path: &Path, state: &T::Source) -> Option<T> {
     read(path).filter(|(source, _)| source == state).map(|(_, content)| content)
 }
 
 /// Returns the content of the file at `path` if `file` still has the beginning that it was derived from, and the length of that beginning.
-#[must_use]
 pub fn read_beginning<T: Derived<Source = Beginning>>(path: &Path, file: &Metadata) -> Option<(u64, T)> {
     let (Beginning { inode, bytes }, content) = read(path)?;
     (inode == file.ino() && bytes <= file.len()).then_some((bytes, content))
@@ -84,27 +81,23 @@ pub struct FolderState {
 
 impl FolderState {
     /// The present state. `None` if the folder does not exist.
-    #[must_use]
     pub fn of(folder: &Path) -> Option<Self> {
         let meta = disk::metadata(folder).ok()?;
         Some(Self { inode: meta.ino(), seconds: meta.ctime(), nanoseconds: meta.ctime_nsec(), links: meta.nlink() })
     }
 
     /// The number of folders in the folder. `None` if its filesystem does not count them.
-    #[must_use]
     pub fn folders(&self) -> Option<u64> {
         self.links.checked_sub(2)
     }
 
     /// How many folders came into the folder since it had the state `before`. `None` if some went, or if nobody can tell.
-    #[must_use]
     pub fn came_since(&self, before: &Self) -> Option<u64> {
         self.folders()?.checked_sub(before.folders()?).filter(|_| self.inode == before.inode)
     }
 
     /// True if the next change of the folder has another time than the last one. A coarse clock of file times (Linux before 6.13) gives two
     /// changes within a few milliseconds the same time.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         let since_1970 = u64::try_from(self.seconds).ok().zip(u32::try_from(self.nanoseconds).ok());
         let changed = since_1970.map(|(seconds, nanoseconds)| SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds));
@@ -122,7 +115,6 @@ pub struct Beginning {
 
 impl Beginning {
     /// The first `bytes` of a file.
-    #[must_use]
     pub fn of(file: &Metadata, bytes: u64) -> Self {
         Self { inode: file.ino(), bytes }
     }

@@ -54,7 +54,6 @@ impl Program {
     pub const ALL: [Self; 2] = [Self::Kimi, Self::Gemini];
 
     /// The command that starts it, which is also its word in the configuration.
-    #[must_use]
     pub fn command(self) -> &'static str {
         match self {
             Self::Kimi => "kimi",
@@ -63,7 +62,6 @@ impl Program {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Kimi => "Kimi",
@@ -84,7 +82,6 @@ pub struct Process {
 
 impl Process {
     /// The process with this id now, if it belongs to this user.
-    #[must_use]
     pub fn at(pid: i32) -> Option<Self> {
         let seen = (pid > 1).then(|| Seen::at(pid)).flatten().filter(Seen::is_of_this_user)?;
         Some(Self { pid, began: seen.began() })
@@ -123,7 +120,6 @@ pub struct Dialog {
 
 impl Dialog {
     /// A dialog that opens now.
-    #[must_use]
     pub fn new(program: Program, session_id: &str, cwd: &str, tool: &str, asks: &str, process: Option<Process>) -> Self {
         let (session_id, cwd, tool, asks) = (session_id.to_owned(), cwd.to_owned(), tool.to_owned(), asks.to_owned());
         Self { schema_version: SCHEMA_VERSION, program, session_id, cwd, tool, asks, since: time::now(), process }.cleaned(time::now())
@@ -144,7 +140,6 @@ impl Dialog {
     }
 
     /// The name of the folder where the session works.
-    #[must_use]
     pub fn project(&self) -> String {
         let name = std::path::Path::new(&self.cwd).file_name();
         name.map_or_else(|| "-".to_owned(), |name| text::excerpt(&name.to_string_lossy(), LONGEST_NAME))
@@ -160,7 +155,6 @@ impl Dialog {
 }
 
 /// The words of a dialog as they are kept: on one line, short, and without what a terminal may act on.
-#[must_use]
 pub fn words(text: &str) -> String {
     text::excerpt(text, LONGEST_WORDS)
 }
@@ -170,7 +164,6 @@ fn session(id: &str) -> String {
 }
 
 /// The folder of these files. It may be missing.
-#[must_use]
 pub fn folder(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("dialogs")
 }
@@ -180,7 +173,6 @@ fn path(mailbox: &Mailbox, id: Uuid) -> PathBuf {
 }
 
 /// The id in the name of such a file.
-#[must_use]
 pub fn id_of_name(name: &str) -> Option<Uuid> {
     let id = name.strip_suffix(".json")?.parse::<Uuid>().ok()?;
     (name == format!("{id}.json")).then_some(id)
@@ -247,7 +239,6 @@ pub fn waiting(mailbox: &Mailbox) -> Vec<(Uuid, Dialog)> {
 }
 
 /// The dialogs that wait, without a change to any file.
-#[must_use]
 pub fn seen(mailbox: &Mailbox) -> Vec<Dialog> {
     over_and_waiting(mailbox).1.into_iter().map(|(_, dialog)| dialog).collect()
 }

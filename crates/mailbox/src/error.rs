@@ -118,7 +118,6 @@ pub enum Kind {
 
 impl Error {
     /// Returns the kind, for programs.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
             Self::Usage { .. } => Kind::Usage,
@@ -134,7 +133,6 @@ impl Error {
     }
 
     /// Returns the exit status: 1 failed · 2 usage · 3 not found · 4 conflict · 5 invalid document · 6 still waiting.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } | Self::Held { .. } | Self::Failed { .. } => 1,
@@ -147,7 +145,6 @@ impl Error {
     }
 
     /// Returns what to do next, in one line.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::Usage { hint, .. }
@@ -188,7 +185,6 @@ impl Error {
     }
 
     /// Adds the file to an [`Error::Invalid`] that does not name one yet. Returns other errors unchanged.
-    #[must_use]
     pub fn in_file(self, path: impl AsRef<Path>) -> Self {
         match self {
             Self::Invalid { file, field, problem, fix } if file == "-" => {
@@ -199,26 +195,22 @@ impl Error {
     }
 
     /// True if the machine is short of processes, descriptors or memory at the moment. Waiting helps.
-    #[must_use]
     pub fn is_shortage(&self) -> bool {
         matches!(self, Self::Io { source, .. } if is_shortage(source))
     }
 
     /// True if the disk, or this user's part of it, is full. Room may come.
-    #[must_use]
     pub fn is_full_disk(&self) -> bool {
         let is_full = |kind| matches!(kind, std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
         matches!(self, Self::Io { source, .. } if is_full(source.kind()))
     }
 
     /// True if another process keeps a lock. Waiting helps.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         matches!(self, Self::Held { .. })
     }
 
     /// True if the operating system reported that the file does not exist.
-    #[must_use]
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }

@@ -19,25 +19,21 @@ pub struct WorkflowId(String);
 
 impl WorkflowId {
     /// Returns a new id: `w-` and a time-ordered UUID.
-    #[must_use]
     pub fn generate() -> Self {
         Self(format!("w-{}", Uuid::now_v7()))
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns `ID.json`: the file name of the workflow's document in a folder that holds one document for each workflow.
-    #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.json", self.0)
     }
 
     /// Returns the id in a file name `ID.json`. `None` for any other name, such as a temporary one.
-    #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         name.strip_suffix(".json")?.parse().ok()
     }
@@ -101,13 +97,11 @@ macro_rules! uuid_id {
 
         impl $name {
             /// Returns the id with this UUID.
-            #[must_use]
             pub fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
 
             /// The UUID.
-            #[must_use]
             pub fn uuid(&self) -> &Uuid {
                 &self.0
             }
@@ -148,7 +142,6 @@ uuid_id!(
 
 impl QuestionId {
     /// Returns a new, time-ordered id.
-    #[must_use]
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }
@@ -156,7 +149,6 @@ impl QuestionId {
 
 impl SessionId {
     /// Returns a new random id.
-    #[must_use]
     pub fn generate() -> Self {
         Self(Uuid::new_v4())
     }
@@ -173,14 +165,12 @@ pub struct RoundId {
 
 impl RoundId {
     /// Returns `WORKFLOW.QUESTION.json`.
-    #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.{}.json", self.workflow, self.question)
     }
 
     /// Returns the round in a file name `WORKFLOW.QUESTION.json`; `None` for any other name. The last dot before `.json` separates
     /// the two ids: a workflow id may hold dots, a UUID does not.
-    #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (workflow, question) = name.strip_suffix(".json")?.rsplit_once('.')?;
         Some(Self { workflow: workflow.parse().ok()?, question: question.parse().ok()? })

@@ -4,7 +4,6 @@ use unicode_normalization::char::canonical_combining_class;
 
 /// True if a person could overlook the character, take it for another one, or not see the character that it covers: controls, white
 /// space except the plain space, the tab and the newline, format characters, marks that enclose or cross a letter, and blank letters.
-#[must_use]
 pub(crate) fn is_invisible(c: char) -> bool {
     if matches!(c, ' '..='~' | '\n' | '\t') {
         return false;

@@ -61,7 +61,6 @@ impl Folder {
     ];
 
     /// The folder's name on disk.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -173,13 +172,11 @@ impl Mailbox {
     }
 
     /// Returns this mailbox with the patience of a service: if another process keeps a lock, [`Error::Held`] comes soon.
-    #[must_use]
     pub fn for_a_service(self) -> Self {
         Self { patience: Patience::of_a_service(), ..self }
     }
 
     /// How long to wait for a lock of this mailbox.
-    #[must_use]
     pub fn patience(&self) -> &Patience {
         &self.patience
     }
@@ -223,7 +220,6 @@ impl Mailbox {
 
     /// Returns a message about the folders that were writable by their group and are private now, or `None`. Each folder is
     /// reported once.
-    #[must_use]
     pub fn tightened(&self) -> Option<String> {
         let folders: Vec<String> = self.root.take_tightened().iter().map(crate::text::path_word).collect();
         let are = if folders.len() == 1 { "was writable by its group and is" } else { "were writable by their group and are" };
@@ -231,7 +227,6 @@ impl Mailbox {
     }
 
     /// The path of the mailbox's own folder.
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
@@ -246,19 +241,16 @@ impl Mailbox {
     }
 
     /// The path of one of the mailbox's folders.
-    #[must_use]
     pub fn folder(&self, folder: Folder) -> PathBuf {
         self.root().join(folder.name())
     }
 
     /// The path `FOLDER/WORKFLOW.json`.
-    #[must_use]
     pub fn document(&self, folder: Folder, workflow: &WorkflowId) -> PathBuf {
         self.file(folder, &workflow.file_name())
     }
 
     /// The path `FOLDER/WORKFLOW.QUESTION.json`.
-    #[must_use]
     pub fn round(&self, folder: Folder, round: &RoundId) -> PathBuf {
         self.file(folder, &round.file_name())
     }
@@ -270,38 +262,32 @@ impl Mailbox {
     }
 
     /// The path `runs/WORKFLOW`.
-    #[must_use]
     pub fn runs_of_workflow(&self, workflow: &WorkflowId) -> PathBuf {
         self.folder(Folder::Runs).join(workflow.as_str())
     }
 
     /// The path `runs/WORKFLOW/waiter`: the lock of a process that waits for the workflow's answer. There is one for each workflow:
     /// before a post its round has no id yet, and right after the post the answer may already come.
-    #[must_use]
     pub fn waiter(&self, workflow: &WorkflowId) -> PathBuf {
         self.runs_of_workflow(workflow).join("waiter")
     }
 
     /// The path `runs/WORKFLOW/QUESTION`.
-    #[must_use]
     pub fn runs_of(&self, round: &RoundId) -> PathBuf {
         self.runs_of_workflow(&round.workflow).join(round.question.to_string())
     }
 
     /// The path `runs/WORKFLOW/QUESTION/ATTEMPT`.
-    #[must_use]
     pub fn attempt(&self, run: &AttemptId) -> PathBuf {
         self.runs_of(&run.round).join(run.attempt.to_string())
     }
 
     /// The path of `audit.jsonl`.
-    #[must_use]
     pub fn audit(&self) -> PathBuf {
         self.root().join("audit.jsonl")
     }
 
     /// The path of a lock file in `locks/` that does not belong to a workflow, such as `audit`.
-    #[must_use]
     pub fn lock_file(&self, name: &str) -> PathBuf {
         self.folder(Folder::Locks).join(name)
     }
@@ -354,7 +340,6 @@ pub struct WorkflowLock {
 
 impl WorkflowLock {
     /// The workflow of this lock.
-    #[must_use]
     pub fn workflow(&self) -> &WorkflowId {
         &self.workflow
     }

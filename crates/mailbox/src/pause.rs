@@ -33,7 +33,6 @@ impl Stored for Pause {
 
 impl Pause {
     /// Returns a text for people: `paused by ann 5m ago: the API is down`.
-    #[must_use]
     pub fn words(&self) -> String {
         let why = self.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 200))).unwrap_or_default();
         format!("paused by {} {} ago{why}", text::excerpt(&self.by, 60), time::human(time::since(self.at)))
@@ -45,7 +44,6 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 }
 
 /// Returns how the queue is held, in words, or `None` if it is not held. A file that cannot be read holds the queue, too.
-#[must_use]
 pub fn held(mailbox: &Mailbox) -> Option<String> {
     read(mailbox).unwrap_or_else(|e| Some(format!("paused: {e}")))
 }

@@ -32,14 +32,12 @@ pub struct Round {
 
 impl Round {
     /// The path of the document's file.
-    #[must_use]
     pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
         path(mailbox, self.folder, &self.id)
     }
 
     /// Returns the folder of the round's state. A program that died may have left an ended question in `pending/`. Such a question has the
     /// field `closed`.
-    #[must_use]
     pub fn state(&self) -> Folder {
         if self.folder == Folder::Pending && self.document.typed.closed.is_some() { Folder::Closed } else { self.folder }
     }
@@ -108,13 +106,11 @@ pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<
 }
 
 /// True if a round lies in `running/`, `parked/` or `closed/`.
-#[must_use]
 pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
     CLAIMED_OR_CLOSED.iter().any(|f| disk::exists(mailbox.round(*f, round)))
 }
 
 /// True if the workflow has a round that is not closed: it asks or works, or it was parked or stopped.
-#[must_use]
 pub fn is_open(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
     [Folder::Pending, Folder::Answered].iter().any(|f| disk::exists(mailbox.document(*f, workflow)))
         || [Folder::Running, Folder::Parked].iter().any(|f| list::round_names(mailbox, *f).any(|r| r.workflow == *workflow))
@@ -128,7 +124,6 @@ pub fn claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> impl Iterator<It
 
 /// Returns the readable rounds of a workflow that are not closed: those in `parked/`, then `running/`, `answered/` and `pending/`.
 /// The last one is the newest. The cost grows with the live rounds of the mailbox, not with the history of this workflow.
-#[must_use]
 pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     let mut found = in_open_folders(mailbox, workflow);
     // A round that moves to `closed/` during the scan, or that a power cut brought back, is closed.
@@ -139,7 +134,6 @@ pub fn open_of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> 
 }
 
 /// Returns one round, wherever it lies; `None` if it does not exist or cannot be read.
-#[must_use]
 pub fn find(mailbox: &Mailbox, round: &RoundId) -> Option<Round> {
     let open = in_open_folders(mailbox, &round.workflow).into_iter().rfind(|found| found.id == *round);
     in_closed(mailbox, round).or(open)
@@ -150,7 +144,6 @@ fn is_not_closed(mailbox: &Mailbox, id: &RoundId) -> bool {
 }
 
 /// The round in `closed/`, if it is there and can be read.
-#[must_use]
 pub fn in_closed(mailbox: &Mailbox, id: &RoundId) -> Option<Round> {
     let document = read_question::document(&mailbox.round(Folder::Closed, id)).ok()?;
     Some(Round { folder: Folder::Closed, id: id.clone(), document })
@@ -193,13 +186,11 @@ fn in_document(mailbox: &Mailbox, workflow: &WorkflowId, folder: Folder) -> Opti
 
 /// Returns the reason why `answered/WORKFLOW.json` cannot be used; `None` if it can, or if it does not exist. A watcher, or
 /// `relaunch ID`, will put an unusable file into quarantine.
-#[must_use]
 pub fn unusable_answer(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
     read_question::answered(mailbox, workflow).err().filter(|e| !e.is_missing_file())
 }
 
 /// Returns the reason why a file of an open round of this workflow cannot be used; `None` if all can.
-#[must_use]
 pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> {
     let round = |folder| list::round_names(mailbox, folder).filter(|round| round.workflow == *workflow).map(move |round| (folder, round));
     let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(round);
@@ -211,7 +202,6 @@ pub fn unusable_file(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Error> 
 }
 
 /// Returns the newest round of a workflow: the last of [`open_of_workflow`], or the one that was closed last.
-#[must_use]
 pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
     open_of_workflow(mailbox, workflow).pop().or_else(|| {
         let closed = recent_rounds::closed_last(mailbox, workflow, 1).pop();
@@ -223,7 +213,6 @@ pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
 
 /// Returns the first document of a workflow that began as a task. The rounds are read in the order of their ids, which is the order of their
 /// beginning. So usually one document is read.
-#[must_use]
 pub fn first_task(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Question> {
     let mut ids: Vec<RoundId> = list::rounds_of(mailbox, workflow).collect();
     ids.sort_unstable();

@@ -9,7 +9,6 @@ const MAX_COMPARED: usize = 64;
 
 /// Returns the text in NFC, the form in which keyboards write: `é` is one character. In file names of a Mac it is two, which look the
 /// same.
-#[must_use]
 pub fn composed(text: &str) -> Cow<'_, str> {
     match is_nfc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
@@ -18,13 +17,11 @@ pub fn composed(text: &str) -> Cow<'_, str> {
 }
 
 /// True if two texts are the same text for a person: equal in NFC.
-#[must_use]
 pub fn same(a: &str, b: &str) -> bool {
     a == b || composed(a) == composed(b)
 }
 
 /// Returns the letters and digits of a text, in lower case and in NFC.
-#[must_use]
 pub fn letters(text: &str) -> String {
     composed(text).chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -38,7 +35,6 @@ fn distance(a: &str, b: &str) -> (usize, usize) {
 
 /// True if a word is probably meant as this key: only its punctuation differs, it is the beginning of the key, at most a third of its
 /// characters are wrong, or two are and the word has the letters of the key in another order, such as `mreg` for `merge`.
-#[must_use]
 pub fn is_close(given: &str, key: &str) -> bool {
     let (word, known) = (letters(given), letters(key));
     if word.is_empty() || known.is_empty() {
@@ -63,7 +59,6 @@ fn has_letters_of(word: &str, known: &str) -> bool {
 
 /// True if `given` is probably a misspelling of `known`, which must have at least four letters: one character is wrong, or at most
 /// one in five. Stricter than [`is_close`], because sentences that mean different things often share most of their letters.
-#[must_use]
 pub fn is_typo(given: &str, known: &str) -> bool {
     let known = letters(known);
     let (wrong, of) = distance(&letters(given), &known);
@@ -72,7 +67,6 @@ pub fn is_typo(given: &str, known: &str) -> bool {
 
 /// True if `given` is probably meant as the known field name, but is not equal to it. It may differ by its case, its `_` or `-`, a
 /// missing `_id`, or one wrong character in five. Stricter than [`is_close`], because writers may add fields of their own.
-#[must_use]
 pub fn is_misspelt(given: &str, known: &str) -> bool {
     if given == known {
         return false;

@@ -24,13 +24,11 @@ fn ends_a_line_for_some(c: char) -> bool {
 }
 
 /// True if a person sees nothing: the text is empty, or holds only white space and characters that cannot be seen.
-#[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
 /// True if the character begins a new line for any reader.
-#[must_use]
 pub fn ends_a_line(c: char) -> bool {
     c == '\n' || ends_a_line_for_some(c)
 }
@@ -42,7 +40,6 @@ fn is_plain(text: &str) -> bool {
 
 /// Returns the text for a terminal: without hazardous characters, with `\n` for `\r\n`, and with a space for every other end of a
 /// line. Hazardous characters may control the terminal or reorder the text.
-#[must_use]
 pub fn printable(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -53,19 +50,16 @@ pub fn printable(text: &str) -> String {
 
 /// Returns the text with every character as `\u{…}` that a person could mistake or overlook. Use it for texts
 /// that a person must see exactly as they are. A backslash in front of `u{` becomes `\u{5c}`, so no text looks like an escape that is none.
-#[must_use]
 pub fn visible(text: &str) -> String {
     written_out(text, true)
 }
 
 /// Returns a text of [`visible`] as it is. If it is not one, its invisible characters are written out.
-#[must_use]
 pub fn still_visible(text: &str) -> String {
     written_out(text, false)
 }
 
 /// Returns the text that [`visible`] shows like this. A person may also write `\u{…}` by hand; one that names no character stays as it is.
-#[must_use]
 pub fn of_visible(shown: &str) -> String {
     let mut out = String::with_capacity(shown.len());
     let mut rest = shown;
@@ -97,19 +91,16 @@ fn written_out(text: &str, is_raw: bool) -> String {
 }
 
 /// Returns the text as [`printable`] does, but on one line: newlines and tabs become spaces.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
 /// Returns the first `max` bytes unchanged, cut at a whole character, with `…` if there are more.
-#[must_use]
 pub fn beginning(text: &str, max: usize) -> String {
     if text.len() <= max { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(max)]) }
 }
 
 /// Returns the first `max` characters on one line, without hazardous characters, with `…` if there are more.
-#[must_use]
 pub fn excerpt(text: &str, max: usize) -> String {
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {
@@ -128,7 +119,6 @@ pub fn excerpt(text: &str, max: usize) -> String {
 }
 
 /// Returns the same JSON value with every hazardous character as `\uXXXX`.
-#[must_use]
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -142,20 +132,17 @@ pub fn escape_json(json: &str) -> String {
 }
 
 /// Returns a text without the byte order mark of UTF-8, which editors on Windows write in front of it.
-#[must_use]
 pub fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Returns the bytes as lowercase hexadecimal digits.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// Returns one word of a POSIX shell that stands for exactly this text, also under `eval`.
-#[must_use]
 pub fn shell_quote(text: &str) -> String {
     let plain = !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b','));
@@ -164,7 +151,6 @@ pub fn shell_quote(text: &str) -> String {
 
 /// Returns a file's name or path as one word of a shell (bash, zsh, ksh) that is safe to print. Bytes that are not UTF-8, control
 /// characters and characters that reorder text are escaped as in `$'\377'`.
-#[must_use]
 pub fn path_word(path: impl AsRef<std::ffi::OsStr>) -> String {
     let path = path.as_ref();
     match path.to_str() {
@@ -174,7 +160,6 @@ pub fn path_word(path: impl AsRef<std::ffi::OsStr>) -> String {
 }
 
 /// Returns a file's name or path to be shown: unchanged, or with the escapes of [`path_word`] but without its quotes.
-#[must_use]
 pub fn file_name(path: impl AsRef<std::ffi::OsStr>) -> String {
     let path = path.as_ref();
     match path.to_str() {

@@ -20,37 +20,31 @@ pub const FIRST: Time = match DateTime::from_timestamp(-62_167_219_200, 0) {
 };
 
 /// Returns the current time, to the millisecond: documents keep no more.
-#[must_use]
 pub fn now() -> Time {
     to_the_millisecond(Utc::now())
 }
 
 /// Returns the time without its microseconds and nanoseconds.
-#[must_use]
 pub fn to_the_millisecond(time: Time) -> Time {
     DateTime::from_timestamp_millis(time.timestamp_millis()).unwrap_or(time)
 }
 
 /// Returns the time as `2026-11-22T10:15:00.000Z`.
-#[must_use]
 pub fn rfc3339(time: Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Returns the time of day as `10:15:00`, in the local time zone.
-#[must_use]
 pub fn local_clock(time: Time) -> String {
     time.with_timezone(&Local).format("%H:%M:%S").to_string()
 }
 
 /// Returns the time for a person at a terminal, in the local time zone: `2026-11-22 11:15 +01:00`.
-#[must_use]
 pub fn local(time: Time) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M %:z").to_string()
 }
 
 /// Returns the value of `$TZ` if this system does not know such a time zone. Local times are those of UTC then, without a word.
-#[must_use]
 pub fn unknown_zone() -> Option<String> {
     std::env::var("TZ").ok().filter(|zone| !is_zone(zone))
 }
@@ -74,13 +68,11 @@ fn is_zone(zone: &str) -> bool {
 
 /// Reads an RFC 3339 time with any UTC offset. `None` if the text is not such a time, or if it lies outside the years 0000 to 9999
 /// in UTC.
-#[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text).ok().map(|t| t.with_timezone(&Utc)).filter(|t| is_rfc3339(to_the_millisecond(*t)))
 }
 
 /// True if RFC 3339 can express the time: its year has four digits.
-#[must_use]
 pub fn is_rfc3339(time: Time) -> bool {
     // A leap second at the end of a year is written as the first second of the next year.
     let end = DateTime::from_timestamp(253_402_300_800, 0).unwrap_or(Time::MAX_UTC);
@@ -89,7 +81,6 @@ pub fn is_rfc3339(time: Time) -> bool {
 
 /// True if the time lies before all times that RFC 3339 can express in UTC, as `0000-01-01T00:00:00+01:00` does. Such a time is
 /// always in the past.
-#[must_use]
 pub fn is_before_all_years(time: Time) -> bool {
     time < FIRST
 }
@@ -113,7 +104,6 @@ pub fn parse_duration(text: &str, field: &str) -> Result<Duration> {
 }
 
 /// Returns a duration for people, in its two largest units: `2h 5m`, `3d 1h`, `12s`.
-#[must_use]
 pub fn human(duration: Duration) -> String {
     let s = duration.as_secs();
     let (d, h, m) = (s / 86_400, s / 3600 % 24, s / 60 % 60);
@@ -127,28 +117,24 @@ pub fn human(duration: Duration) -> String {
 }
 
 /// Returns an age as people say it, in its largest unit: `3h ago`. Empty if the time is not known.
-#[must_use]
 pub fn ago(at: Option<Time>) -> String {
     let age = at.map(|at| human(since(at)));
     age.map(|age| format!("{} ago", age.split(' ').next().unwrap_or_default())).unwrap_or_default()
 }
 
 /// Returns the time since `then`. Zero if `then` lies in the future.
-#[must_use]
 pub fn since(then: Time) -> Duration {
     (Utc::now() - then).to_std().unwrap_or_default()
 }
 
 /// True if `then` is less than `limit` away from now, in the past or in the future. A time further in the future was written before
 /// the clock was set back, so it counts as old.
-#[must_use]
 pub fn is_near(then: Time, limit: Duration) -> bool {
     (Utc::now() - then).abs().to_std().is_ok_and(|away| away < limit)
 }
 
 /// True if a stored date still lies ahead. A date that lies further ahead than the `longest` possible wait was written before the
 /// clock was set back: it counts as due.
-#[must_use]
 pub fn is_ahead(date: Time, longest: Duration, now: Time) -> bool {
     date > now && (date - now).to_std().is_ok_and(|wait| wait <= longest)
 }

@@ -11,31 +11,26 @@ pub struct Untrusted(String);
 
 impl Untrusted {
     /// The text as it was written, to compare it, to store it, or to give it to a program. Never print it on a terminal.
-    #[must_use]
     pub fn raw(&self) -> &str {
         &self.0
     }
 
     /// True if the text is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the text for a terminal, with its lines: see [`text::printable`].
-    #[must_use]
     pub fn printable(&self) -> String {
         text::printable(&self.0)
     }
 
     /// Returns the text for a terminal, on one line: see [`text::one_line`].
-    #[must_use]
     pub fn one_line(&self) -> String {
         text::one_line(&self.0)
     }
 
     /// Returns the first `max` characters for a terminal, on one line: see [`text::excerpt`].
-    #[must_use]
     pub fn excerpt(&self, max: usize) -> String {
         text::excerpt(&self.0, max)
     }

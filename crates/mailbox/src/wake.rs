@@ -25,13 +25,11 @@ use crate::workflows;
 pub const SUFFIX: &str = ".wake";
 
 /// The folder of all that is kept about what sessions were told.
-#[must_use]
 pub fn folder(mailbox: &Mailbox) -> PathBuf {
     mailbox.root().join("looked")
 }
 
 /// The file whose changes wake this session.
-#[must_use]
 pub fn path(mailbox: &Mailbox, session: &SessionId) -> PathBuf {
     folder(mailbox).join(format!("{session}{SUFFIX}"))
 }
@@ -48,7 +46,6 @@ pub fn begin(mailbox: &Mailbox, session: &SessionId) -> Result<PathBuf> {
 }
 
 /// The folder of the sessions of Codex's daemon, and of the workflows with news for them.
-#[must_use]
 pub fn codex_folder(mailbox: &Mailbox) -> PathBuf {
     folder(mailbox).join("codex")
 }
@@ -59,7 +56,6 @@ fn codex_path(mailbox: &Mailbox, thread: &SessionId) -> PathBuf {
 }
 
 /// The file that says that this workflow may have news for this session of Codex.
-#[must_use]
 pub fn codex_news(mailbox: &Mailbox, thread: &SessionId, workflow: &WorkflowId) -> PathBuf {
     codex_folder(mailbox).join(format!("{thread}.{workflow}"))
 }
@@ -75,13 +71,11 @@ pub fn begin_codex(mailbox: &Mailbox, thread: &SessionId) -> Result<()> {
 }
 
 /// True if a watcher serves this session of Codex, or has served it before.
-#[must_use]
 pub fn is_of_codex(mailbox: &Mailbox, thread: &SessionId) -> bool {
     disk::exists(codex_path(mailbox, thread))
 }
 
 /// True if the session wants to be woken.
-#[must_use]
 pub fn is_wanted(mailbox: &Mailbox, session: &SessionId) -> bool {
     disk::exists(path(mailbox, session))
 }
@@ -110,7 +104,6 @@ pub fn expect_no_more(mailbox: &Mailbox, workflow: &WorkflowId, session: &Sessio
 }
 
 /// True if the session waits for the result of this workflow.
-#[must_use]
 pub fn is_awaited_in(mailbox: &Mailbox, workflow: &WorkflowId, session: &SessionId) -> bool {
     awaiting(mailbox, workflow).as_ref() == Some(session)
 }

@@ -133,7 +133,6 @@ pub const PRESETS: [Preset; 8] = [
 ];
 
 /// The agent with this name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -38,7 +38,6 @@ pub enum Asked {
 
 impl Asked {
     /// The method.
-    #[must_use]
     pub fn method(self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
@@ -93,7 +92,6 @@ pub struct AgentInfo {
 
 impl AgentInfo {
     /// True if the agent speaks the version that is spoken here.
-    #[must_use]
     pub fn is_understood(&self) -> bool {
         self.protocol == VERSION
     }

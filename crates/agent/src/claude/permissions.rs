@@ -11,7 +11,6 @@ pub const DEFAULT_ALLOWED_TOOLS: [&str; 2] = ["Bash(ask-post:*)", "Bash(checkpoi
 pub const PERMISSION_MODES: [&str; 7] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"];
 
 /// The rule that lets an agent read this one file. `None` if the path has characters with a special meaning in rules.
-#[must_use]
 pub fn may_read(path: &Path) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@ ".contains(c);
     let path = path.to_str().filter(|p| p.starts_with('/') && p.chars().all(plain))?;
@@ -20,7 +19,6 @@ pub fn may_read(path: &Path) -> Option<String> {
 
 /// The rule that would permit a call of this kind: for Bash, every call of the command's program. `None` if the call does not name its
 /// program plainly.
-#[must_use]
 pub fn rule_for(tool: &str, input: &Value) -> Option<String> {
     let is_plain = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._+-".contains(c));
     let tool = Some(tool).filter(|tool| tool.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') && !tool.is_empty())?;

@@ -32,7 +32,6 @@ struct Env {
 impl SettingsPath {
     /// The PATH that an agent in this folder gets: that of the folder's local settings, else of its shared ones, else of the user's. `None`
     /// if no settings set one. Folders above are not looked at (measured on Claude Code 2.1.330).
-    #[must_use]
     pub fn in_force(config_dir: &Path, folder: &Path) -> Option<Self> {
         let of_folder = folder.join(".claude");
         let files = [of_folder.join("settings.local.json"), of_folder.join("settings.json"), config_dir.join("settings.json")];
@@ -40,7 +39,6 @@ impl SettingsPath {
     }
 
     /// True if a program with this name lies in none of the folders.
-    #[must_use]
     pub fn lacks(&self, program: &str) -> bool {
         !std::env::split_paths(&self.path).any(|folder| folder.join(program).is_file())
     }

@@ -26,7 +26,6 @@ const LACKS: [(Version, &str); 5] = [
 
 impl Version {
     /// Reads `2.1.330`, or a line that begins with it, as `claude --version` prints it.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().next()?.split('.').map(|n| n.parse().ok());
         let version = Self([numbers.next()??, numbers.next()??, numbers.next()??]);
@@ -34,7 +33,6 @@ impl Version {
     }
 
     /// True if all tests ran on this version.
-    #[must_use]
     pub fn is_tested(self) -> bool {
         TESTED.contains(&self)
     }

@@ -31,7 +31,6 @@ pub struct Catalog {
 
 impl Catalog {
     /// Finds the agents that an agent program in `dir` would know. `env` is the environment that the program would get.
-    #[must_use]
     pub fn discover(dir: &Path, env: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut catalog = Self::default();
         let (mut known, mut seen) = (BTreeMap::new(), HashSet::new());
@@ -51,7 +50,6 @@ impl Catalog {
     }
 
     /// True if a file should define an agent and does not.
-    #[must_use]
     pub fn has_errors(&self) -> bool {
         self.problems.iter().any(|p| p.level == Level::Error)
     }

@@ -99,7 +99,6 @@ impl EventLine {
     }
 
     /// The line so far, without its line feed. Empty if it is too long.
-    #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }

@@ -59,20 +59,17 @@ pub struct Session {
 
 impl Session {
     /// True if a dialog waits for its user.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.status.as_deref() == Some("waiting")
     }
 
     /// When its status changed, or else when it began.
-    #[must_use]
     pub fn since(&self) -> Option<Time> {
         self.status_updated_at.or(self.started_at).and_then(Time::from_timestamp_millis)
     }
 }
 
 /// Returns the sessions whose process lives and belongs to this user, by their process ids. A file that cannot be read is left out.
-#[must_use]
 pub fn all(config_dir: &Path) -> Vec<Session> {
     let files = std::fs::read_dir(config_dir.join("sessions")).into_iter().flatten().flatten().take(MOST);
     let mut found: Vec<Session> = files.filter_map(|file| read(&file.path())).filter(lives).collect();
@@ -81,13 +78,11 @@ pub fn all(config_dir: &Path) -> Vec<Session> {
 }
 
 /// True if a process of this session lives.
-#[must_use]
 pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
     all(config_dir).iter().any(|session| session.session_id == session_id)
 }
 
 /// The session of this process.
-#[must_use]
 pub fn of_process(config_dir: &Path, pid: i32) -> Option<Session> {
     read(&config_dir.join("sessions").join(format!("{pid}.json")))
 }

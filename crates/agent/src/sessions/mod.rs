@@ -35,7 +35,6 @@ impl Program {
     pub const ALL: [Self; 3] = [Self::Copilot, Self::Kimi, Self::Qwen];
 
     /// The command that starts it.
-    #[must_use]
     pub fn command(self) -> &'static str {
         match self {
             Self::Copilot => "copilot",
@@ -45,7 +44,6 @@ impl Program {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Copilot => "Copilot",
@@ -55,7 +53,6 @@ impl Program {
     }
 
     /// Its own folder: the value of its variable, or else a folder in `$HOME`. `None` if it has no place.
-    #[must_use]
     pub fn folder(self, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let (variable, in_home) = match self {
             Self::Copilot => ("COPILOT_HOME", ".copilot"),
@@ -67,7 +64,6 @@ impl Program {
     }
 
     /// Reads the sessions from this folder of the program.
-    #[must_use]
     pub fn sessions(self, folder: &Path) -> Sessions {
         match self {
             Self::Copilot => copilot::sessions(folder),

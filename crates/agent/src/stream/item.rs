@@ -155,7 +155,6 @@ pub enum FormReply {
 
 impl FormReply {
     /// The reply as MCP and ACP spell it.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
             Self::Accept(content) => json!({ "action": "accept", "content": content }),

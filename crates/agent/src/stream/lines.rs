@@ -169,7 +169,6 @@ impl<R: Read> BoundedLines<R> {
     }
 
     /// Returns lines of white space too.
-    #[must_use]
     pub fn with_blank_lines(self) -> Self {
         Self { keeps_blank: true, ..self }
     }

@@ -122,7 +122,6 @@ pub enum Interruption {
 }
 
 /// True if the API may accept the same request later, after it has refused it with this HTTP status.
-#[must_use]
 pub fn waiting_mends(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }

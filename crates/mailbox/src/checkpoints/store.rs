@@ -92,13 +92,11 @@ fn names_another(other: &WorkflowId, workflow: &WorkflowId) -> Error {
 }
 
 /// True if a file was refused because it does not say that it is the checkpoint of the question's workflow.
-#[must_use]
 pub fn is_not_proven(error: &Error) -> bool {
     matches!(error, Error::Invalid { field, .. } if field == PROOF)
 }
 
 /// The path of a workflow's own checkpoint.
-#[must_use]
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     mailbox.document(Folder::Checkpoints, workflow)
 }

@@ -78,7 +78,6 @@ impl Hints {
 
 /// True if the system reports every change in a folder, including changes that other machines make. On a network filesystem it
 /// reports only local changes.
-#[must_use]
 pub fn tell_all_changes(folder: &Path) -> bool {
     crate::disk::open_folder(folder).is_ok_and(|folder| crate::platform::files::tells_all_changes(&folder))
 }
@@ -123,7 +122,6 @@ impl FolderWatch {
     }
 
     /// Returns a handle that ends a wait without a change.
-    #[must_use]
     pub fn waker(&self) -> Waker {
         Waker(self.changed.clone())
     }
@@ -139,7 +137,6 @@ impl FolderWatch {
     }
 
     /// True if this folder is watched.
-    #[must_use]
     pub fn watches(&self, folder: &Path) -> bool {
         self.folders.iter().any(|f| f == folder)
     }

@@ -33,7 +33,6 @@ impl<F: Read + Seek> LinesFromEnd<F> {
     }
 
     /// The same for lines of at most `longest` bytes. A longer line is an error, and is not read as a whole.
-    #[must_use]
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, ..self }
     }

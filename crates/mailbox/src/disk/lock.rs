@@ -142,20 +142,17 @@ impl Lock {
 
     /// True if the path still leads to this lock file. Only a process that holds the lock may remove the file, so the answer stays
     /// true while this lock is held.
-    #[must_use]
     pub fn is_named(&self) -> bool {
         let same = |own: fs::Metadata, named: fs::Metadata| (own.dev(), own.ino()) == (named.dev(), named.ino());
         self.file.metadata().ok().zip(metadata(&self.path).ok()).is_some_and(|(own, named)| same(own, named))
     }
 
     /// The path of the lock file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The open lock file. A process that inherits its descriptor holds the lock as well, until this is dropped.
-    #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -251,7 +248,6 @@ pub struct Patience {
 
 impl Patience {
     /// Returns the patience of a service.
-    #[must_use]
     pub fn of_a_service() -> Self {
         Self { held: Some(Arc::default()) }
     }
@@ -297,7 +293,6 @@ pub struct LockHolder {
 
 impl LockHolder {
     /// The path of the program's file, even if that file is gone by now. `None` if the kernel does not tell it.
-    #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
         let file = processes::Seen::at(i32::try_from(self.pid).ok()?)?.file()?;
         // The kernel adds this suffix if the file is gone or was replaced: see proc_pid_exe(5).
@@ -314,14 +309,12 @@ impl std::fmt::Display for LockHolder {
 
 /// Returns the process that holds the lock of this file, as `/proc` shows it: the kernel knows it, and no file of the mailbox names
 /// it. `None` if no process holds it, if the holder belongs to another user or another container, or on a system without `/proc`.
-#[must_use]
 pub fn lock_holder(path: &Path) -> Option<LockHolder> {
     holder(path, &["READ", "WRITE"])
 }
 
 /// [`lock_holder`] for a lock that is held together with others: one that is not stopped, if there is one. A process that only checks the lock does not count: it holds the lock to
 /// itself for a moment.
-#[must_use]
 pub fn shared_lock_holder(path: &Path) -> Option<LockHolder> {
     holder(path, &["READ"])
 }
@@ -357,7 +350,6 @@ fn holder(path: &Path, modes: &[&str]) -> Option<LockHolder> {
 
 /// True if the process with this id holds the lock of this file, as `/proc` shows it. The lock is not touched. `None` on a system without
 /// `/proc`.
-#[must_use]
 pub fn is_locked_by(path: &Path, pid: i32) -> Option<bool> {
     processes::are_visible().then(|| metadata(path).is_ok_and(|lock| holds(&Path::new("/proc").join(pid.to_string()), &lock)))
 }

@@ -30,13 +30,11 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// True if [`read`] accepts the file, apart from its length. The content is not read.
-#[must_use]
 pub fn is_regular(path: &Path) -> bool {
     open_known(path).is_ok()
 }
 
 /// Returns the error for a file of `length` bytes that is longer than `limit` bytes: an [`Error::Invalid`].
-#[must_use]
 pub fn too_long(path: &Path, length: u64, limit: u64) -> Error {
     let fix = "shorten it, or put the bulk into a file of its own and name its path";
     refused(path, format!("is {length} bytes long, the limit is {limit}"), fix)

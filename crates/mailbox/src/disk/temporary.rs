@@ -23,7 +23,6 @@ const UNCHANGED_FOR: Duration = Duration::from_secs(10);
 
 /// True if the functions that write files could have given this name to an unfinished file: [`TEMPORARY_PREFIX`] and twelve letters
 /// or digits.
-#[must_use]
 pub fn is_temporary_name(name: &str) -> bool {
     let random = name.strip_prefix(TEMPORARY_PREFIX);
     random.is_some_and(|random| random.len() == RANDOM_CHARACTERS && random.bytes().all(|b| b.is_ascii_alphanumeric()))
@@ -123,7 +122,6 @@ impl Drop for TemporaryName {
 ///
 /// A file is removed if it is a regular file of this user with a temporary name, was written longer ago than `age`, and no process
 /// has it open. A file that cannot be inspected or removed stays.
-#[must_use]
 pub fn sweep(folder: &Path, depth: usize, age: Duration) -> Vec<PathBuf> {
     let mut old = Vec::new();
     collect(folder, depth, age, &mut old);

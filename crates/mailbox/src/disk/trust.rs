@@ -80,7 +80,6 @@ const NOT_OURS: &str = "this folder is no mailbox; name one, or a new folder in 
 
 /// True if the folder is a mailbox, lies in one, or can become one because it is empty. For any other folder, askbox neither
 /// changes the mode nor suggests to change it.
-#[must_use]
 pub fn is_of_a_mailbox(path: &Path) -> bool {
     let exists = |path: &Path| rustix::fs::statat(rustix::fs::CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     let is_one = |folder: &Path| ["pending", "answered", "checkpoints"].iter().any(|name| exists(&folder.join(name)));

@@ -68,7 +68,6 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
     }
 
     /// Returns a new document without any field. [`update`](Self::update) adds the fields of `typed`.
-    #[must_use]
     pub fn draft(typed: T) -> Self {
         Self { typed, fields: Fields(IndexMap::new()), before: Before::CarriedOver("{}".into()) }
     }
@@ -130,13 +129,11 @@ impl<T: Stored> Document<T> {
 
 impl<T> Document<T> {
     /// Returns the JSON of a field as it is written. `None` if the document has no such field.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.0.get(name).map(|field| field.value.get())
     }
 
     /// Returns the `schema_version` if a newer askbox wrote the document, else `None`.
-    #[must_use]
     pub fn newer_version(&self) -> Option<u64> {
         self.field("schema_version")?.parse().ok().filter(|version| is_newer(*version))
     }
@@ -156,7 +153,6 @@ impl<T> Document<T> {
     }
 
     /// Returns the bytes of the file: one field a line, in their order.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.fields.0.values().map(|f| f.name.get().len() + f.value.get().len() + 6).sum::<usize>() + 4);
         bytes.extend_from_slice(b"{\n");
@@ -178,7 +174,6 @@ fn typed<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 /// Returns the error for a document of `bytes` bytes that would be longer than `limit` bytes: an [`Error::Invalid`].
-#[must_use]
 pub fn too_long(bytes: usize, limit: u64) -> Error {
     let problem = format!("makes a document of {bytes} bytes, the limit is {limit}");
     Error::invalid("file", problem, "put the bulk into a file of its own and name its path")
@@ -237,7 +232,6 @@ impl<'de> Deserialize<'de> for Fields {
 }
 
 /// Reads a JSON object. Returns `None` for anything that is not an object of this shape. For lines of a log, which may be torn.
-#[must_use]
 pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     // Without this check, serde would also accept an array with the struct's fields in their order.
     let text = std::str::from_utf8(text::without_bom(bytes)).ok()?;
@@ -245,7 +239,6 @@ pub fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
 }
 
 /// Returns the `schema_version` if a newer askbox wrote the document, else `None`. Reads no other field.
-#[must_use]
 pub fn newer_version(bytes: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -373,7 +366,6 @@ fn without_position(e: &serde_json::Error) -> String {
 }
 
 /// Returns a parser's message with the expected Rust type in plain words: "a whole number" for `i64`.
-#[must_use]
 pub fn in_plain_words(message: &str) -> String {
     let Some((said, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
     let expected = match expected {

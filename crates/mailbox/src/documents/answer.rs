@@ -67,7 +67,6 @@ impl AnswerValue {
     }
 
     /// Returns the value as plain JSON, as in a checkpoint's `user_answer`.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(s) => Value::String(s.clone()),
@@ -77,7 +76,6 @@ impl AnswerValue {
     }
 
     /// Returns the value as text for a prompt or a shell: one value without quotes, a list joined by `, `, a batch as JSON.
-    #[must_use]
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(s) => s.clone(),
@@ -87,7 +85,6 @@ impl AnswerValue {
     }
 
     /// True if a person sees nothing in the value.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => is_blank(text),
@@ -135,7 +132,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the word for messages and the audit trail: `answered` or `declined`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -268,7 +264,6 @@ impl From<Spelling> for Answer {
 
 impl Answer {
     /// Returns an answer with a value, given now.
-    #[must_use]
     pub fn value(value: AnswerValue, by: impl Into<String>, channel: impl Into<String>) -> Self {
         Self {
             outcome: Outcome::Answered,
@@ -290,13 +285,11 @@ impl Answer {
     }
 
     /// Returns an answer that asks the agent something before the person decides, given now.
-    #[must_use]
     pub fn asking_back(question: String, by: impl Into<String>, channel: impl Into<String>) -> Self {
         Self { asks_back: true, ..Self::declined(Some(question), by, channel) }
     }
 
     /// Returns an answer that declines the question, given now. The note is the reason, if one was given.
-    #[must_use]
     pub fn declined(note: Option<String>, by: impl Into<String>, channel: impl Into<String>) -> Self {
         Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
     }
@@ -327,13 +320,11 @@ impl Answer {
     }
 
     /// True if a person or an agent gave this answer. False for the asker's default and for an event.
-    #[must_use]
     pub fn is_a_persons(&self) -> bool {
         self.by != BY_DEFAULT && self.by != BY_EVENT
     }
 
     /// Returns the word for messages: `answered`, `declined`, `declined for good`, `declined and stopped` or `asked back`.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match (self.asks_back, self.always) {
             (true, _) => "asked back",
@@ -344,25 +335,21 @@ impl Answer {
     }
 
     /// Returns the word for the audit trail: `answered`, `declined` or `asked_back`.
-    #[must_use]
     pub fn event(&self) -> &'static str {
         if self.asks_back { "asked_back" } else { self.outcome.word() }
     }
 
     /// Returns the question that the person asks before they decide, if they ask back.
-    #[must_use]
     pub fn counter_question(&self) -> Option<&str> {
         self.note.as_deref().filter(|_| self.asks_back)
     }
 
     /// True if the answer has an empty value, as an unfilled field in a file made by hand has.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         self.outcome == Outcome::Answered && self.value.as_ref().is_some_and(AnswerValue::is_blank)
     }
 
     /// Returns the program and the channel of the answer: `ask-answer (terminal)`.
-    #[must_use]
     pub fn means(&self) -> String {
         let channel = if self.channel.is_empty() { "another program".into() } else { crate::text::excerpt(&self.channel, 60) };
         match self.through.as_ref().map(Through::word).filter(|through| *through != channel) {
@@ -372,21 +359,18 @@ impl Answer {
     }
 
     /// Returns who answered, and through what: `answered by ann through ask-answer (terminal)`.
-    #[must_use]
     pub fn said_by(&self) -> String {
         let by = if self.by.is_empty() { "somebody".into() } else { crate::text::excerpt(&self.by, 60) };
         format!("{} by {by} through {}", self.word(), self.means())
     }
 
     /// Returns who answered, how and when, for messages: `answered by ann through ask-answer (terminal), 5m ago`.
-    #[must_use]
     pub fn who(&self) -> String {
         let age = self.at.map_or(String::new(), |at| format!(", {} ago", time::human(time::since(at))));
         format!("{}{age}", self.said_by())
     }
 
     /// Says who gave the answer and with what, in one line: for whoever was second.
-    #[must_use]
     pub fn who_with_what(&self) -> String {
         let value = self.value.as_ref().map(|value| format!(" with `{}`", text::excerpt(&value.to_text(), WITH_WHAT)));
         let note = self.note.as_ref().map(|note| format!(", note: {}", text::excerpt(note, WITH_WHAT)));

@@ -129,13 +129,11 @@ pub struct Asked {
 
 impl Part {
     /// Returns the key of this part's answer: its `id`, else `q1`, `q2` and so on. `n` is its place in the batch, from zero.
-    #[must_use]
     pub fn key(&self, n: usize) -> String {
         self.id.clone().unwrap_or_else(|| format!("q{}", n + 1))
     }
 
     /// Returns the kind of answer. If none is given, it is derived from the options.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or(match (self.multi_select, self.options.is_empty()) {
             (true, _) => Kind::MultiChoice,
@@ -147,7 +145,6 @@ impl Part {
 
 impl Asked {
     /// Returns what happens on expiry. If `on_expiry` is missing, a default applies if there is one; else the question stays open.
-    #[must_use]
     pub fn on_expiry(&self) -> OnExpiry {
         self.on_expiry.unwrap_or(if self.default.is_some() { OnExpiry::Default } else { OnExpiry::Keep })
     }

@@ -33,7 +33,6 @@ pub enum End {
 
 impl End {
     /// Returns the word for files and messages. The state of its last round has the same word.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
@@ -48,7 +47,6 @@ impl End {
     }
 
     /// True if the workflow may still be continued: it was parked or stopped.
-    #[must_use]
     pub fn may_change(self) -> bool {
         matches!(self, Self::Parked | Self::Interrupted)
     }

@@ -35,7 +35,6 @@ pub fn to_file(document: &CheckpointDocument, before: usize) -> Result<Vec<u8>> 
 }
 
 /// Returns the length of a checkpoint's file without its `user_answer`, in bytes.
-#[must_use]
 pub fn own_length(document: &CheckpointDocument, bytes: &[u8]) -> usize {
     bytes.len() - document.field("user_answer").map_or(0, str::len)
 }

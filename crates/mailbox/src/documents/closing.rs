@@ -23,7 +23,6 @@ pub struct Closing {
 
 impl Closing {
     /// Returns an end that happens now.
-    #[must_use]
     pub fn now(state: Closed, by: impl Into<String>, why: Option<String>) -> Self {
         Self { state, at: time::now(), by: by.into(), why }
     }
@@ -60,7 +59,6 @@ impl TakenBack {
     /// Returns the record of an answer that is taken back now. `refused` is the reason if the operator does not trust the answer.
     /// `earlier` is the question's last such record, which is kept in [`before`](Self::before). `withdrawn` is the hash of the answer,
     /// if it must not count again.
-    #[must_use]
     pub fn now(by: &str, answer: &Answer, refused: Option<&str>, withdrawn: Option<String>, earlier: Option<Self>) -> Self {
         let (mut before, mut all_withdrawn) = (Vec::new(), Vec::new());
         if let Some(mut last) = earlier {
@@ -94,7 +92,6 @@ pub enum Closed {
 
 impl Closed {
     /// Returns the word for files and messages.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
@@ -106,7 +103,6 @@ impl Closed {
     }
 
     /// Returns the words that tell how a round ended, behind its name: `has expired`, `was withdrawn`.
-    #[must_use]
     pub fn in_a_sentence(self) -> &'static str {
         match self {
             Self::Delivered => "was delivered",

@@ -44,7 +44,6 @@ impl From<Told> for Content {
 
 impl Content {
     /// True if a person is asked.
-    #[must_use]
     pub fn asks_a_person(&self) -> bool {
         *self == Self::Question
     }

@@ -41,14 +41,12 @@ pub struct Offer {
 
 impl Offer {
     /// Returns a new offer of this answer, with a new id. See [`Offer`] for the arguments.
-    #[must_use]
     pub fn new(round: &RoundId, question_hash: Uuid, shown: Option<Shown>, answer: Answer, own_words: bool) -> Self {
         let offer_id = Uuid::now_v7();
         Self { offer_id, workflow_id: round.workflow.clone(), question_id: round.question, question_hash, shown, answer, own_words }
     }
 
     /// Returns the round of the offer.
-    #[must_use]
     pub fn round(&self) -> RoundId {
         RoundId { workflow: self.workflow_id.clone(), question: self.question_id }
     }

@@ -82,26 +82,22 @@ pub const ALL: [&Facts; 5] = [&CLAUDE, &CODEX, &OPENCODE, &COPILOT, &QWEN];
 
 impl Facts {
     /// The program of the session that asks a live question. A name that is not known is Claude Code's: anybody may have written it.
-    #[must_use]
     pub fn of(question: &Question) -> &'static Self {
         let name = question.asked.live.as_ref().map(|live| live.program.as_str());
         ALL.into_iter().find(|facts| Some(facts.name) == name).unwrap_or(&CLAUDE)
     }
 
     /// The reason why a question is withdrawn if nobody waits beside its dialog any more.
-    #[must_use]
     pub fn is_gone(&self) -> String {
         format!("the {} beside its dialog is gone: the session has ended, or still shows its dialog", self.beside)
     }
 
     /// True if the reason of a refusal reaches the model.
-    #[must_use]
     pub fn takes_a_reason(&self) -> bool {
         self.takes != Words::None
     }
 
     /// True if a remark beside the allowance of a call of this tool reaches the model.
-    #[must_use]
     pub fn takes_a_remark(&self, tool: &str) -> bool {
         matches!(self.takes, Words::BesideBoth(tools) if tools.contains(&tool))
     }

@@ -99,14 +99,12 @@ pub struct Question {
 
 impl Question {
     /// The session of Codex that goes on with the answer.
-    #[must_use]
     pub fn codex_thread(&self) -> Option<SessionId> {
         self.continues_in.filter(|id| self.session_id.as_ref() != Some(id))
     }
 
     /// Returns the largest size of this document in `pending/`, in bytes. A posted document grows when its answer is taken back,
     /// and when its round ends.
-    #[must_use]
     pub fn largest_pending(&self) -> u64 {
         match (&self.closed, &self.taken_back) {
             (Some(_), _) => MAX_PENDING,
@@ -116,7 +114,6 @@ impl Question {
     }
 
     /// Returns a question that has only its text.
-    #[must_use]
     pub fn new(workflow_id: WorkflowId, question: impl Into<String>) -> Self {
         Self {
             schema_version: Some(crate::document::SCHEMA_VERSION),
@@ -143,7 +140,6 @@ impl Question {
     }
 
     /// Returns the question with these options, as pairs of a key and its description, in their order. The answer is one of the keys.
-    #[must_use]
     pub fn with_options<K: Into<String>, D: Into<String>>(mut self, options: impl IntoIterator<Item = (K, D)>) -> Self {
         let choice = |(key, description): (K, D)| Choice { key: key.into(), description: description.into(), preview: None };
         self.asked.options = Options(options.into_iter().map(choice).collect());
@@ -151,40 +147,34 @@ impl Question {
     }
 
     /// Returns the question with background for the person who answers, in Markdown.
-    #[must_use]
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
         self.asked.context = Some(context.into());
         self
     }
 
     /// Returns the context for people. Beside a tool call, it is the call's own text, so no character of it is invisible.
-    #[must_use]
     pub fn shown_context(&self) -> Option<Cow<'_, str>> {
         let context = self.asked.context.as_deref()?;
         Some(if self.asked.approval.is_some() { text::visible(context).into() } else { context.into() })
     }
 
     /// Returns the subject of this document. An answered document is always a question, so an asker's fields cannot turn it into a task.
-    #[must_use]
     pub fn content(&self) -> &Content {
         if self.answer.is_some() { &Content::Question } else { &self.unanswered }
     }
 
     /// Returns the prompt that the workflow began with, if this document holds it. Unlike [`Self::content`], this does not depend
     /// on the answer: `askbox gc` keeps the first document with a prompt in any case.
-    #[must_use]
     pub fn first_prompt(&self) -> Option<&str> {
         self.unanswered.spelled().0
     }
 
     /// Returns the text above the questions of a batch, if it has one.
-    #[must_use]
     pub fn lead_in(&self) -> Option<&str> {
         (self.is_batch() && !self.question.is_empty()).then_some(self.question.as_str())
     }
 
     /// Returns the questions for the person: the batch, or the one question as a batch of one.
-    #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         if self.is_batch() {
             return self.asked.questions.clone();
@@ -206,13 +196,11 @@ impl Question {
     }
 
     /// True if this is a batch of questions.
-    #[must_use]
     pub fn is_batch(&self) -> bool {
         !self.asked.questions.is_empty()
     }
 
     /// Returns the title for lists: the text, the headers of a batch, or the call in short.
-    #[must_use]
     pub fn title(&self) -> String {
         let tool = self.asked.approval.as_ref().map(|approval| approval.tool.as_str());
         let call = |tool| approval_text::in_short(&self.question, tool, self.asked.context.as_deref(), self.cwd.as_deref());
@@ -226,7 +214,6 @@ impl Question {
     }
 
     /// Returns the name of the asker's working folder; `-` if it is not known.
-    #[must_use]
     pub fn project(&self) -> String {
         let name = self.cwd.as_deref().and_then(Path::file_name);
         name.map_or_else(|| "-".into(), |name| crate::text::excerpt(&name.to_string_lossy(), 40))
@@ -255,13 +242,11 @@ impl Question {
     }
 
     /// Returns the round, if the document has a `question_id`.
-    #[must_use]
     pub fn round(&self) -> Option<RoundId> {
         self.question_id.map(|question| RoundId { workflow: self.workflow_id.clone(), question })
     }
 
     /// Returns when the question was asked, if `timestamp` is a valid time.
-    #[must_use]
     pub fn asked_at(&self) -> Option<Time> {
         self.timestamp.as_deref().and_then(crate::time::parse_rfc3339)
     }

@@ -8,7 +8,6 @@ use crate::documents::checkpoint::CheckpointDocument;
 use crate::text;
 
 /// Returns a JSON value as plain text: a string without quotes, null as an empty text, anything else as JSON.
-#[must_use]
 pub fn bare(value: &Value) -> String {
     match value {
         Value::String(s) => s.clone(),
@@ -20,7 +19,6 @@ pub fn bare(value: &Value) -> String {
 /// Returns the assignments, one per line, each value as one quoted word. `path` is the checkpoint's file, and `prefix` precedes
 /// every variable name. Variables for the agent's own keys have a prefix of their own (`FILE_BACKUP`, `STATE_ATTEMPT`), so that no
 /// key can set `PATH`.
-#[must_use]
 pub fn shell_assignments(document: &CheckpointDocument, path: &Path, prefix: &str) -> String {
     let checkpoint = &document.typed;
     let mut names = std::collections::HashSet::new();

@@ -36,7 +36,6 @@ impl Shown {
     }
 
     /// True if this is the hash of this question.
-    #[must_use]
     pub fn is_of(self, question: &Question) -> bool {
         Self::of_question(question).is_ok_and(|now| now == self)
     }
@@ -49,7 +48,6 @@ pub const OF_ITS_MACHINE: &str = "of_its_machine";
 /// Returns the question without its answers, and without the parts that belong to its machine alone. These are the paths of its
 /// session and its checkpoint, the proof of its run, its trace, and the parts that only its agent is told. A field that a later version adds
 /// to this type is shown.
-#[must_use]
 pub fn shown(question: &Question) -> Question {
     Question {
         checkpoint: None,
@@ -70,7 +68,6 @@ pub fn shown(question: &Question) -> Question {
 
 /// True if two questions ask for the same. A caller that repeats its call knows what it asks. It does not know when, where and for
 /// whom the question was asked before, so these fields are not compared.
-#[must_use]
 pub fn asks_the_same(one: &Question, other: &Question) -> bool {
     let asked = |q: &Question| {
         let (kind, options, free_text, range, questions) =
@@ -96,7 +93,6 @@ pub fn asks_the_same(one: &Question, other: &Question) -> bool {
 }
 
 /// True if two questions look the same on every surface.
-#[must_use]
 pub fn is_same(one: &Question, other: &Question) -> bool {
     Shown::of_question(one).is_ok_and(|shown| shown.is_of(other))
 }

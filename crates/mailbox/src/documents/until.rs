@@ -28,7 +28,6 @@ pub enum Until {
 
 impl Until {
     /// Returns the event as the answer that it gives: the path or the time, with the channel `file` or `time`.
-    #[must_use]
     pub fn answer(&self) -> Answer {
         let (value, channel) = match self {
             Self::File(path) => (path.display().to_string(), "file"),
@@ -39,7 +38,6 @@ impl Until {
 
     /// Returns what the question waits for: `waits for the file /tmp/built`, `waits until 2026-11-23T18:00:00.000Z`. This is also
     /// the text of a question whose asker wrote none. Invisible characters in a path are escaped.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::File(path) => format!("waits for the file {}", text::file_name(path)),
@@ -48,7 +46,6 @@ impl Until {
     }
 
     /// Returns the text that tells the agent that the event has come.
-    #[must_use]
     pub fn has_come(&self) -> String {
         match self {
             Self::File(path) => format!("the file {} is there", quoted(path)),
@@ -57,7 +54,6 @@ impl Until {
     }
 
     /// Returns the text that tells the agent that the event did not come in time. It is used if the asker wrote no default.
-    #[must_use]
     pub fn in_vain(&self) -> String {
         match self {
             Self::File(path) => format!("the file {} did not come in time", quoted(path)),
@@ -67,7 +63,6 @@ impl Until {
 
     /// Returns the remark that a list shows beside the question's `text`: the question is not for a person, the event that it waits
     /// for, and since when it waits in vain.
-    #[must_use]
     pub fn not_for_a_person(&self, text: &str, expires_at: Option<Time>) -> String {
         let late = expires_at.filter(|at| *at <= time::now()).map(|at| format!(", in vain since {}", time::rfc3339(at)));
         let (words, late) = (self.words(), late.unwrap_or_default());

@@ -16,7 +16,6 @@ use crate::time::{self, Time};
 pub const SLOW: Duration = Duration::from_secs(5);
 
 /// True if the event has come. Blocks for as long as the filesystem does not answer.
-#[must_use]
 pub fn has_come(until: &Until, now: Time) -> bool {
     match until {
         Until::File(path) => std::fs::metadata(path).is_ok(),
@@ -26,7 +25,6 @@ pub fn has_come(until: &Until, now: Time) -> bool {
 
 /// [`has_come`] in a thread of its own. Returns `None` if the filesystem does not answer within [`SLOW`], or if the system refuses
 /// the thread.
-#[must_use]
 pub fn has_come_if_told(until: &Until) -> Option<bool> {
     if let Until::At(_) = until {
         return Some(has_come(until, time::now()));

@@ -52,7 +52,6 @@ pub struct Timer {
 
 impl Timer {
     /// Returns the file name, such as `20261122T101500.000Z~expire~WORKFLOW~QUESTION`.
-    #[must_use]
     pub fn file_name(&self) -> String {
         // RFC 3339 without `-` and `:`, which have a meaning in shells.
         let at = time::rfc3339(self.at).replace(['-', ':'], "");
@@ -60,7 +59,6 @@ impl Timer {
     }
 
     /// Returns the timer with this file name. `None` for any other name.
-    #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let mut pieces = name.split('~');
         let at = pieces.next()?;
@@ -105,7 +103,6 @@ impl Timer {
 
 /// Returns the timers of a question: its expiry, its event, and its next reminder after `now`. Reminders are counted from the time
 /// `asked`. A date after the year 9999 has no timer, because a file name cannot hold it.
-#[must_use]
 pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
     let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
     let mut timers: Vec<_> = question.asked.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
@@ -145,7 +142,6 @@ fn rounded_up(at: Time) -> Time {
 }
 
 /// Returns when a question was asked: its `timestamp`, else the modification time of its file in `pending/`, else the current time.
-#[must_use]
 pub fn asked(mailbox: &Mailbox, question: &Question) -> Time {
     let written = || disk::metadata(mailbox.document(Folder::Pending, &question.workflow_id)).and_then(|m| m.modified());
     question.asked_at().unwrap_or_else(|| written().map_or_else(|_| time::now(), Time::from))
@@ -177,7 +173,6 @@ pub const UNDECIDED: &str = "its asker's default decides nothing, because answer
 
 /// True if the time of this pending question is over and its default was not applied, because answers must be signed and a default
 /// is not.
-#[must_use]
 pub fn is_undecided(mailbox: &Mailbox, question: &Question, round: &RoundId) -> bool {
     let expires_at = question.asked.expires_at.filter(|at| question.asked.on_expiry() == OnExpiry::Default && *at <= time::now());
     expires_at.is_some_and(|at| {

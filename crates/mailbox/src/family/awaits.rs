@@ -121,7 +121,6 @@ pub fn remove(mailbox: &Mailbox, lock: &WorkflowLock, child: &WorkflowId) -> Res
 }
 
 /// True if the folder of a parent exists. If it holds no awaits, a removal was interrupted: see [`tidy`].
-#[must_use]
 pub fn has_folder(mailbox: &Mailbox, parent: &WorkflowId) -> bool {
     disk::exists(folder(mailbox, parent))
 }

@@ -52,7 +52,6 @@ pub fn root(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<WorkflowId> {
 }
 
 /// True if a workflow is `root`, or if its line of parents leads to `root`.
-#[must_use]
 pub fn is_at_or_below(mailbox: &Mailbox, root: &WorkflowId, workflow: &WorkflowId) -> bool {
     let (mut seen, mut at) = (HashSet::new(), workflow.clone());
     while at != *root {
@@ -86,14 +85,12 @@ fn on_record(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
 }
 
 /// [`kin`] of a workflow whose pending question was read already.
-#[must_use]
 pub fn kin_of_asking(mailbox: &Mailbox, question: &Question) -> Kin {
     let kin = on_record(mailbox, &question.workflow_id);
     Kin { parent: kin.parent.or_else(|| question.parent.clone()), born: kin.born.or(question.asked_at()), is_known: true }
 }
 
 /// Reads a workflow's record and, if the record leaves something open, its open question. Skips a document that cannot be read.
-#[must_use]
 pub fn kin(mailbox: &Mailbox, workflow: &WorkflowId) -> Kin {
     let mut kin = on_record(mailbox, workflow);
     for folder in [Folder::Pending, Folder::Answered] {

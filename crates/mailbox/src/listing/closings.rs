@@ -109,7 +109,6 @@ pub fn changing<T>(mailbox: &Mailbox, round: &RoundId, change: impl FnOnce() -> 
 
 /// Returns the number of closed rounds, and the `wanted` newest of those that `look` takes. `look` leaves out rounds that do not exist. `None`
 /// if only a list of `closed/` can tell.
-#[must_use]
 pub fn newest<T>(mailbox: &Mailbox, wanted: usize, look: impl FnMut(RoundId) -> Option<T>) -> Option<(usize, Vec<T>)> {
     if wanted > KEPT || !disk::exists(path(mailbox)) {
         return None;
@@ -132,7 +131,6 @@ pub struct Listing {
 
 impl Listing {
     /// Call this before the reading.
-    #[must_use]
     pub fn begin(mailbox: &Mailbox) -> Self {
         let list = disk::exists(path(mailbox)).then(|| lock(mailbox)).flatten().and_then(|_lock| listed(mailbox));
         Self { begun: list.and_then(|list| list.begun), state: state(mailbox).filter(FolderState::is_settled) }

@@ -68,7 +68,6 @@ pub fn each_workflow(mailbox: &Mailbox, folder: Folder) -> Result<impl Iterator<
 }
 
 /// True if no question was ever asked here, as far as the files show.
-#[must_use]
 pub fn is_unused(mailbox: &Mailbox) -> bool {
     let is_empty = |folder| each_workflow(mailbox, folder).is_ok_and(|mut found| found.next().is_none());
     [Folder::Pending, Folder::Answered, Folder::Workflows].into_iter().all(is_empty)
@@ -150,7 +149,6 @@ pub struct Rank(bool, Reverse<i32>, Option<Time>);
 
 impl Rank {
     /// Returns the rank of a question. `None` stands for a question that cannot be read.
-    #[must_use]
     pub fn of_question(question: Option<&Question>) -> Self {
         let waits = question.is_some_and(|q| q.asked.until.is_some());
         Self(waits, Reverse(question.and_then(|q| q.asked.priority).unwrap_or(0)), question.and_then(Question::asked_at))

@@ -11,7 +11,6 @@ use crate::spelling;
 const MOST_NAMES: usize = 10_000;
 
 /// Returns the beginning of a hint, such as ``did you mean `docs-42`? ``. Empty if no workflow has a similar id.
-#[must_use]
 pub fn did_you_mean(mailbox: &Mailbox, misspelt: &WorkflowId) -> String {
     nearest(mailbox, misspelt).map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
 }

@@ -52,7 +52,6 @@ impl Derived for Listed {
 }
 
 /// The path of the list of a workflow.
-#[must_use]
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {
     mailbox.root().join("recent").join(workflow.file_name())
 }
@@ -104,7 +103,6 @@ fn add(mailbox: &Mailbox, round: &RoundId, before: FolderState, now: FolderState
 }
 
 /// Returns the newest rounds of a workflow, from the list if it counts. Otherwise makes the list.
-#[must_use]
 pub fn recent(mailbox: &Mailbox, workflow: &WorkflowId) -> Recent {
     let state = state_of_many(mailbox, workflow);
     if let Some(rounds) = state.and_then(|state| listed(mailbox, workflow, &state)) {
@@ -186,7 +184,6 @@ fn newest_closed<'a>(
 
 /// Returns the rounds of a workflow that were closed last, the last one first, each with its document. Returns up to `wanted`. The rounds
 /// after the first [`KEPT`] are only those in the list. Documents that cannot be read are left out.
-#[must_use]
 pub fn closed_last(mailbox: &Mailbox, workflow: &WorkflowId, wanted: usize) -> Vec<(RoundId, QuestionDocument)> {
     let (closed, _) = by_file_time(mailbox, recent(mailbox, workflow).rounds);
     let newest = newest_closed(mailbox, &closed, wanted.max(1), &mut |_| {}, |_, end| end);

@@ -41,19 +41,16 @@ pub struct PastRound {
 
 impl PastRound {
     /// The round's id.
-    #[must_use]
     pub fn id(&self) -> RoundId {
         RoundId { workflow: self.workflow.clone(), question: self.question }
     }
 
     /// When the round changed last.
-    #[must_use]
     pub fn changed(&self) -> Time {
         self.changed
     }
 
     /// The path of the file as it was found. The file may have moved since.
-    #[must_use]
     pub fn path(&self, mailbox: &Mailbox) -> PathBuf {
         round::path(mailbox, PLACES[self.place], &self.id())
     }

@@ -39,7 +39,6 @@ impl Below {
     pub const ALL: [Self; 4] = [Self::NoAgent, Self::Agent, Self::Run, Self::Unknown];
 
     /// Returns the origin of this process.
-    #[must_use]
     pub fn of_this_process() -> Self {
         let above = above();
         match () {
@@ -80,7 +79,6 @@ pub enum NearestAgent {
 impl NearestAgent {
     /// Finds the agent of this process: the nearest process above it that is called like one, is the child of a supervisor, is the one
     /// that Claude Code names in `CLAUDE_PID`, or set the mark that this process has.
-    #[must_use]
     pub fn of_this_process() -> Self {
         let named: Option<i32> = std::env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
         let marks: Vec<&str> = MARKS_OF_AN_AGENT.into_iter().filter(|mark| named.is_none() && is_marked(mark)).collect();
@@ -109,7 +107,6 @@ impl NearestAgent {
     }
 
     /// True if it has ended. A zombie counts as ended.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         match self {
             Self::Unknown => false,

@@ -20,7 +20,6 @@ pub struct ProcessHandle {
 
 impl ProcessHandle {
     /// Opens the process that has this pid now. Returns `None` if no process has it, or if the system has no descriptor left.
-    #[must_use]
     pub fn open(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
         let fd = processes::open_handle(Pid::from_raw(pid)?)?;
@@ -28,7 +27,6 @@ impl ProcessHandle {
     }
 
     /// Its pid.
-    #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
     }
@@ -41,13 +39,11 @@ impl ProcessHandle {
     }
 
     /// True if the process has ended. A zombie counts as ended.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.poll(&Timespec::default()).is_ok_and(|gone| gone)
     }
 
     /// Waits until the process has ended, at most for `limit`. Returns true if it has ended.
-    #[must_use]
     pub fn wait_gone(&self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         loop {

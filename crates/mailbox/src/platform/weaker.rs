@@ -43,13 +43,11 @@ pub const ON_MACOS: [Weaker; 5] = [
 ];
 
 /// Returns the weaker promises of the current system. Empty on Linux.
-#[must_use]
 pub fn here() -> &'static [Weaker] {
     system::WEAKER
 }
 
 /// Returns a text for people that lists the weaker promises, one a line under a heading. Empty if the list is empty.
-#[must_use]
 pub fn words(weaker: &[Weaker]) -> String {
     let line = |w: &Weaker| format!("  {}: {} ({})\n", w.name, w.what, w.todo);
     match weaker {

@@ -129,7 +129,6 @@ fn log(mailbox: &Mailbox, from: &str, name: &str, reason: &Path) {
 }
 
 /// True if this is the name, in quarantine, of a document of the workflow or of one of its rounds, or of the reason beside it.
-#[must_use]
 pub fn is_of(name: &OsStr, workflow: &WorkflowId) -> bool {
     // The name of a workflow's document is always ASCII.
     let name = name.to_str().unwrap_or_default();
@@ -195,7 +194,6 @@ pub struct Reason {
 }
 
 /// Reads why a file lies in quarantine. `name` is its name there. `None` if its `.reason` is missing or cannot be read.
-#[must_use]
 pub fn reason(mailbox: &Mailbox, name: &str) -> Option<Reason> {
     let text = disk::read(&reason_of(&mailbox.folder(Folder::Quarantine).join(name)), MAX_REASON).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -211,7 +209,6 @@ pub fn reason(mailbox: &Mailbox, name: &str) -> Option<Reason> {
 }
 
 /// Returns the path of the `.reason` beside a file in quarantine.
-#[must_use]
 pub fn reason_of(file: &Path) -> PathBuf {
     let mut reason = file.as_os_str().to_owned();
     reason.push(".reason");

@@ -56,7 +56,6 @@ impl On {
     }
 
     /// Returns the round, if the decision names one.
-    #[must_use]
     pub fn round(self) -> Option<QuestionId> {
         match self {
             Self::WhatWaits => None,
@@ -113,13 +112,11 @@ pub struct Decision<'a> {
 
 impl<'a> Decision<'a> {
     /// Returns the decision of a person whose program can ask the person again if the value does not fit.
-    #[must_use]
     pub fn by(caller: &'a Caller, on: impl Into<On>) -> Self {
         Self { caller, on: on.into(), given: Given::ByPerson }
     }
 
     /// Accepts a value as the person's own words, even if it is close to an option. Use it if the person was asked about that.
-    #[must_use]
     pub fn in_own_words(self) -> Self {
         Self { given: Given::InOwnWords, ..self }
     }
@@ -279,7 +276,6 @@ impl<'a> Waiting<'a> {
     }
 
     /// The question, with its id.
-    #[must_use]
     pub fn question(&self) -> &Question {
         &self.document.typed
     }
@@ -319,7 +315,6 @@ fn dialog_waits(mailbox: &Mailbox, question: &Question) -> Result<()> {
 
 impl Decided<'_> {
     /// Returns the question with the answer that it will get.
-    #[must_use]
     pub fn question(&self) -> Question {
         Question { answer: Some(self.answer.clone()), ..self.waiting.document.typed.clone() }
     }

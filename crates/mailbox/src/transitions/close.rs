@@ -112,7 +112,6 @@ impl PreparedClose {
 
 /// True if `closed/` holds the round of a claimed document with the same answer. Then a power cut brought the claimed copy back,
 /// and the caller may remove it.
-#[must_use]
 pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
     let closed = read_question::document(&mailbox.round(Folder::Closed, round)).map(|closed| closed.typed);
     closed.is_ok_and(|closed| closed.closed.is_some() && closed.answer == document.typed.answer)

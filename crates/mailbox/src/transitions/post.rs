@@ -306,13 +306,11 @@ fn same(a: &Question, b: &Question) -> bool {
 }
 
 /// True if two questions have the same words, wait for the same event, and show the same files.
-#[must_use]
 pub fn asks_the_same(a: &Question, b: &Question) -> bool {
     has_same_words(a, b) && a.asked.until == b.asked.until && a.asked.attachments == b.asked.attachments
 }
 
 /// True if two questions are the same for the person who reads them: their words, what can be chosen, and their context.
-#[must_use]
 pub fn has_same_words(a: &Question, b: &Question) -> bool {
     let words =
         |q: &Question| (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone(), q.asked.context.clone());

@@ -35,14 +35,12 @@ pub struct QuarantinedRound {
 
 impl QuarantinedRound {
     /// Returns why the round does not go on, as a sentence for people.
-    #[must_use]
     pub fn why(&self) -> String {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         format!("its file could not be used and lies in quarantine/{name}: {}", text::excerpt(&self.reason, 300))
     }
 
     /// Returns what a person does about it.
-    #[must_use]
     pub fn todo(&self) -> String {
         format!("mend {}, then: relaunch retry {}", text::shell_quote(&self.file.display().to_string()), self.workflow)
     }

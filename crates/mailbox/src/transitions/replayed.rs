@@ -31,7 +31,6 @@ pub fn set_aside(mailbox: &Mailbox, round: &RoundId, noted: &Question) -> Result
 }
 
 /// True if the answer of this claimed or closed document was taken back. The question's own file names the answers that were taken back.
-#[must_use]
 pub fn is_taken_back(mailbox: &Mailbox, round: &RoundId, claimed: &Question) -> bool {
     let Some(answer) = &claimed.answer else { return false };
     let own = [Folder::Pending, Folder::Answered].map(|folder| mailbox.document(folder, &round.workflow));

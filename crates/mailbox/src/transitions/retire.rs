@@ -23,7 +23,6 @@ use crate::{read_question, round};
 const RETIRED: &str = ".tmpretired.";
 
 /// Returns the round in a hidden name in `pending/` of a retired question. `None` for any other name.
-#[must_use]
 pub fn retired_round(name: &str) -> Option<RoundId> {
     name.strip_prefix(RETIRED).and_then(|rest| RoundId::from_file_name(&format!("{rest}.json")))
 }

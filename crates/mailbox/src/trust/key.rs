@@ -42,19 +42,16 @@ enum Kind {
 impl PublicKey {
     /// True if `signature` (`ed25519:BASE64` or `sshsig:BASE64`) is the signature of these bytes by this key. Weak keys are never
     /// accepted.
-    #[must_use]
     pub fn has_signed(&self, bytes: &[u8], signature: &str) -> bool {
         check(std::slice::from_ref(self), bytes, signature).is_ok()
     }
 
     /// True if this is the public half of the secret key.
-    #[must_use]
     pub fn is_of(&self, secret: &SecretKey) -> bool {
         self.key == Kind::Plain(secret.0.verifying_key())
     }
 
     /// The name that the operator gave to the key.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -106,7 +103,6 @@ pub struct SecretKey(SigningKey);
 
 impl SecretKey {
     /// Returns a new key, made from random numbers of the system.
-    #[must_use]
     pub fn generate() -> Self {
         // Each UUIDv4 has 122 random bits. Four of them have more than the 256 bits that a key needs.
         use sha2::Digest;
@@ -135,7 +131,6 @@ impl SecretKey {
     }
 
     /// Returns the key in the content of its file. `None` if the content is not a key.
-    #[must_use]
     pub fn parse(file: &[u8]) -> Option<Self> {
         let key = std::str::from_utf8(file).ok()?.trim().strip_prefix(SECRET)?.strip_prefix(':')?;
         let seed = <[u8; 32]>::try_from(STANDARD.decode(key).ok()?).ok()?;
@@ -158,13 +153,11 @@ impl SecretKey {
     }
 
     /// Returns the public half, with this name.
-    #[must_use]
     pub fn public(&self, name: &str) -> PublicKey {
         PublicKey { key: Kind::Plain(self.0.verifying_key()), name: text::one_line(name) }
     }
 
     /// Returns the signature of these bytes: `ed25519:BASE64`.
-    #[must_use]
     pub fn sign(&self, bytes: &[u8]) -> String {
         encoded(&self.0.sign(bytes).to_bytes())
     }
@@ -196,7 +189,6 @@ fn decoded<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 /// Returns the signature in the output of a command, as `ed25519:BASE64` or `sshsig:BASE64`. The command may print the former, its
 /// base64 alone, or what `ssh-keygen -Y sign` prints. `None` if it is none of these.
-#[must_use]
 pub fn signature_in(text: &str) -> Option<String> {
     if let Some(base64) = sshsig::in_armor(text) {
         return Some(format!("{SSH}:{base64}"));

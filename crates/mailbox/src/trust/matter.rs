@@ -21,7 +21,6 @@ impl Matter {
     pub const ALL: [Self; 4] = [Self::Question, Self::Approval, Self::Consent, Self::Dialog];
 
     /// Returns the subject of this question.
-    #[must_use]
     pub fn of_question(question: &Question) -> Self {
         match question {
             question if question.asked.live.is_some() => Self::Dialog,

@@ -44,7 +44,6 @@ pub struct WhyRefused(pub String);
 
 impl Policy {
     /// True if the operator restricts neither the ways nor the keys of answers. A record of what a person decided then counts by itself.
-    #[must_use]
     pub fn takes_everything(&self) -> bool {
         self.signed_by.is_none() && self.accept == Self::default().accept
     }
@@ -106,7 +105,6 @@ impl Policy {
     /// Returns the value that answers a question when its time is over and its asker has set a default. `None` if the question
     /// stays open, because nobody has decided. Where answers must be signed, only a wait for an event ends this way, with words of
     /// askbox.
-    #[must_use]
     pub fn value_in_time(&self, question: &Question) -> Option<AnswerValue> {
         match (&self.signed_by, &question.asked.until) {
             (None, _) => question.asked.default.clone(),

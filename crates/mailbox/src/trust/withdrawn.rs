@@ -17,14 +17,12 @@ use crate::trust::signed_bytes;
 pub const WHY: &str = "this signed answer was taken back, and does not count again";
 
 /// Returns the hash of a signed answer to this question. `None` for an answer without a signature: it proves nothing.
-#[must_use]
 pub fn hash(question: &Question, answer: &Answer) -> Option<String> {
     answer.signature.as_ref()?;
     Some(text::hex(&Sha256::digest(signed_bytes::of_answer(question, answer).ok()?)))
 }
 
 /// True if `noted` says that this answer was taken back. `question` is the question in the answer's own document.
-#[must_use]
 pub fn holds(noted: &Question, question: &Question, answer: &Answer) -> bool {
     let Some(back) = noted.taken_back.as_ref().filter(|back| !back.withdrawn.is_empty()) else { return false };
     hash(question, answer).is_some_and(|hash| back.withdrawn.contains(&hash))

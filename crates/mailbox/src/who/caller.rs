@@ -18,7 +18,6 @@ pub use crate::platform::ancestry::Below;
 
 impl Below {
     /// Returns the channel of the decisions that a command of this process makes.
-    #[must_use]
     pub fn through(self) -> Through {
         match self {
             Self::NoAgent => Through::Terminal,
@@ -84,7 +83,6 @@ impl Caller {
     }
 
     /// Returns the asker of the question as the caller. The asker said beforehand what decides without a person: a default or an event.
-    #[must_use]
     pub fn asker() -> Self {
         Self::unnamed(BY_DEFAULT.into(), "timer".into(), Below::NoAgent)
     }
@@ -95,7 +93,6 @@ impl Caller {
 
     /// Adds a signer, if this caller may sign. Only the decisions of a person at a terminal or on the page are signed; without that
     /// right, `signer` is dropped.
-    #[must_use]
     pub fn signing(self, signer: Option<Signer>) -> Self {
         let may_sign = match (&self.through, self.below) {
             (_, Below::Run) => false,
@@ -133,7 +130,6 @@ impl Caller {
     }
 
     /// The name of the caller.
-    #[must_use]
     pub fn by(&self) -> &str {
         &self.by
     }
@@ -193,31 +189,26 @@ impl Caller {
     }
 
     /// Returns an answer with a value, given now.
-    #[must_use]
     pub fn value(&self, value: AnswerValue) -> Answer {
         Answer { through: self.through.clone(), ..Answer::value(value, &self.by, &self.channel) }
     }
 
     /// Returns an answer that declines the question, given now.
-    #[must_use]
     pub fn declined(&self, note: Option<String>) -> Answer {
         Answer { through: self.through.clone(), ..Answer::declined(note, &self.by, &self.channel) }
     }
 
     /// Returns an answer that refuses a tool call whenever the workflow makes it, given now.
-    #[must_use]
     pub fn declined_always(&self, note: Option<String>) -> Answer {
         Answer { always: true, ..self.declined(note) }
     }
 
     /// Returns an answer that refuses the dialog of a live session and ends its turn, given now.
-    #[must_use]
     pub fn declined_with_a_stop(&self, note: Option<String>) -> Answer {
         Answer { stops: true, ..self.declined(note) }
     }
 
     /// Returns an answer that asks the agent something before the person decides, given now.
-    #[must_use]
     pub fn asking_back(&self, question: String) -> Answer {
         Answer { through: self.through.clone(), ..Answer::asking_back(question, &self.by, &self.channel) }
     }

@@ -51,7 +51,6 @@ pub fn anybody(mailbox: &Mailbox) -> Result<bool> {
 }
 
 /// True if a person is present. False if that cannot be found out. Changes nothing.
-#[must_use]
 pub fn any_person(mailbox: &Mailbox) -> bool {
     is_held(&mailbox.lock_file("people")).unwrap_or(false)
 }
@@ -66,7 +65,6 @@ pub fn note_typing(mailbox: &Mailbox, session: &SessionId, at: SystemTime) -> Re
 }
 
 /// True if a person has typed at the terminal of this session within [`AFTER_A_KEY`]. False if that cannot be found out. Changes nothing.
-#[must_use]
 pub fn is_at_terminal(mailbox: &Mailbox, session: &SessionId) -> bool {
     let typed_at = disk::metadata(typed(mailbox, session)).and_then(|about| about.modified()).ok();
     typed_at.and_then(|at| at.elapsed().ok()).is_some_and(|ago| ago < AFTER_A_KEY)

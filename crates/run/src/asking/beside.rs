@@ -123,7 +123,6 @@ enum State {
 
 impl Dialog {
     /// A dialog that opens now. The person at the terminal has it for themselves so long.
-    #[must_use]
     pub fn new(grace: Duration) -> Self {
         Self { since: time::now(), begun: Instant::now(), grace, tries: 0, is_noted: false, remark: None, state: State::Grace }
     }

@@ -188,7 +188,6 @@ pub const ROLE_QUESTION: &str = "askbox-role";
 const NAMES: usize = 20;
 
 /// The control request that asks for the known names, as a line for the agent's standard input.
-#[must_use]
 fn role_question() -> String {
     claude::initialize(ROLE_QUESTION)
 }

@@ -65,7 +65,6 @@ pub struct Client {
 
 impl Client {
     /// For a process that has said nothing yet. `name` is the session's id in askbox's records, `preset` what is known about the agent.
-    #[must_use]
     pub fn new(name: &str, place: SessionPlace, preset: Option<&'static Preset>) -> Self {
         Self {
             name: name.into(),
@@ -85,37 +84,31 @@ impl Client {
     }
 
     /// The session's working folder.
-    #[must_use]
     pub fn cwd(&self) -> &std::path::Path {
         &self.place.cwd
     }
 
     /// True if the agent has played back a message with this marker. [`load`](Self::load) names the markers.
-    #[must_use]
     pub fn has_seen(&self, marker: &str) -> bool {
         self.replay.has_seen(marker)
     }
 
     /// The calls that the agent has played back behind messages with these markers.
-    #[must_use]
     pub fn calls_behind(&self, markers: &[String]) -> PlayedBack {
         self.replay.calls_behind(markers)
     }
 
     /// True if the agent has played back anything.
-    #[must_use]
     pub fn has_seen_history(&self) -> bool {
         self.replay.has_history
     }
 
     /// True while a turn goes on.
-    #[must_use]
     pub fn has_turn(&self) -> bool {
         self.turn.is_some()
     }
 
     /// The method of the oldest request that the agent has not answered.
-    #[must_use]
     pub fn unanswered(&self) -> Option<&'static str> {
         self.asked.first().map(|(_, asked)| asked.method())
     }
@@ -225,7 +218,6 @@ impl Client {
     }
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
-    #[must_use]
     pub fn interrupted(&self, how: &str) -> EventKind {
         let (tool_calls, tool_calls_omitted) = self.ledger.calls();
         EventKind::Interrupted {

@@ -20,7 +20,6 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 }
 
 /// True if a file, a folder or a link has this path. False also if the system refuses to look.
-#[must_use]
 pub fn exists(path: impl AsRef<Path>) -> bool {
     metadata(path).is_ok()
 }
@@ -37,19 +36,16 @@ pub struct Entry {
 
 impl Entry {
     /// True if the entry is a folder.
-    #[must_use]
     pub fn is_folder(&self) -> bool {
         self.kind == FileType::Directory
     }
 
     /// True if the entry is a symbolic link.
-    #[must_use]
     pub fn is_link(&self) -> bool {
         self.kind == FileType::Symlink
     }
 
     /// True if the entry is a regular file.
-    #[must_use]
     pub fn is_file(&self) -> bool {
         self.kind == FileType::RegularFile
     }

@@ -87,7 +87,6 @@ impl Root {
     }
 
     /// The path that was given to [`open`](Self::open).
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,13 +130,11 @@ impl Root {
     }
 
     /// Returns the folders that were made private since the last call.
-    #[must_use]
     pub fn take_tightened(&self) -> Vec<PathBuf> {
         std::mem::take(&mut self.tightened.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// True if the root's path still leads to this folder.
-    #[must_use]
     pub fn is_in_place(&self) -> bool {
         rustix::fs::lstat(&self.path).is_ok_and(|meta| files::identity(&meta) == self.id)
     }
@@ -213,7 +210,6 @@ fn below<'p>(folder: &Path, path: &'p Path) -> Option<&'p Path> {
 /// Explains an error about a missing file below an open root. Either another process moved or removed the file between two steps of
 /// a command ([`Error::Conflict`]), or the root itself is gone ([`Error::NotFound`], or [`Error::Conflict`] if another folder took
 /// its place). Returns other errors unchanged.
-#[must_use]
 pub fn explain_missing(error: Error) -> Error {
     let missing = match &error {
         Error::Io { path, .. } if error.is_missing_file() => root_of(path),

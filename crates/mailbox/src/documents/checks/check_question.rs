@@ -104,7 +104,6 @@ pub fn check(question: &Question) -> Result<()> {
 
 /// Returns the name of the first field in this document that only a question for a person has. A wait for an event, a task and news
 /// of children have none of these fields.
-#[must_use]
 pub fn only_for_a_person(asked: &Asked) -> Option<&'static str> {
     let fields = [
         ("options", !asked.options.is_empty()),

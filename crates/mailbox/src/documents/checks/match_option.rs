@@ -21,7 +21,6 @@ pub enum Meaning<'a> {
 }
 
 /// Returns what words mean, compared with these options.
-#[must_use]
 pub fn meaning<'a>(options: &'a Options, words: &str) -> Meaning<'a> {
     if let Some(choice) = options.get(words) {
         return Meaning::Option(choice);
@@ -58,7 +57,6 @@ fn is_bare(words: &str) -> bool {
 }
 
 /// Returns the parts of a question, by their places from zero, that have options but are answered with something else.
-#[must_use]
 pub fn in_own_words(question: &Question, value: &AnswerValue) -> Vec<usize> {
     let is_own = |part: &Part, value: &AnswerValue| {
         let is_option = |key: &String| part.options.get(key).is_some();
@@ -79,7 +77,6 @@ pub fn in_own_words(question: &Question, value: &AnswerValue) -> Vec<usize> {
 
 /// Returns the field `own_words` that programs print beside an answer: true if the answer is none of the options. For a batch, the
 /// ids of those questions.
-#[must_use]
 pub fn told(question: &Question, reply: &Answer) -> Value {
     let parts = reply.value.as_ref().map(|value| in_own_words(question, value)).unwrap_or_default();
     if question.is_batch() {

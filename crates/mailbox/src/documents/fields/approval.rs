@@ -43,7 +43,6 @@ impl Editable {
 
 /// Returns the lines in which a question shows one field of the input of a call. They are indented, so that none of them looks like a line
 /// of askbox.
-#[must_use]
 pub fn shown_field(name: &str, value: &str) -> String {
     let (name, value) = (on_a_line(name), text::visible(value));
     if value.contains('\n') {
@@ -54,7 +53,6 @@ pub fn shown_field(name: &str, value: &str) -> String {
 }
 
 /// Returns the text of [`text::visible`] on one line.
-#[must_use]
 pub fn on_a_line(value: &str) -> String {
     text::visible(value).replace('\n', "\\u{a}")
 }
@@ -66,7 +64,6 @@ pub struct CallHash(String);
 
 impl CallHash {
     /// Returns the hash with these 32 bytes.
-    #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(crate::text::hex(bytes))
     }
@@ -97,7 +94,6 @@ pub struct Approval {
 
 impl Approval {
     /// True if both are about the same call. A question of an earlier version says nothing of the editable text.
-    #[must_use]
     pub fn is_of(&self, call: &Self) -> bool {
         let fits = self.editable.is_none() || self.editable == call.editable;
         self.tool == call.tool && self.sha256 == call.sha256 && fits
@@ -108,7 +104,6 @@ impl Approval {
 const REVOKE: &str = "relaunch approve --revoke ID";
 
 /// Returns the two options, with descriptions of what they allow.
-#[must_use]
 pub fn options() -> Options {
     let choice = |key: &str, description: String| Choice { key: key.into(), description, preview: None };
     Options(vec![

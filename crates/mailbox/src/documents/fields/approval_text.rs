@@ -51,7 +51,6 @@ const BELOW: [&str; 4] = [FOLDER, SUBAGENT, ABOUT_SUBAGENT, AGENT_SAYS];
 const INDENTATION: &str = "    ";
 
 /// Returns the first line of the question about a call of this tool. `allowed` names the time and the person, if somebody allowed it before and it may have run.
-#[must_use]
 pub fn first_line(tool: &str, allowed: Option<&str>) -> String {
     first_line_of(&in_words(tool, "of server"), allowed)
 }
@@ -68,7 +67,6 @@ fn in_words(tool: &str, of: &str) -> String {
 }
 
 /// True if this is the first line of a question about a call of this tool. An earlier version wrote the name of an MCP server's tool as it is.
-#[must_use]
 pub fn is_first_line(line: &str, tool: &str) -> bool {
     [first_line(tool, None), first_line_of(tool, None)].iter().any(|first| {
         let rest = line.strip_prefix(first.trim_end_matches('?')).and_then(|rest| rest.strip_prefix(ONCE_MORE[0]));
@@ -77,7 +75,6 @@ pub fn is_first_line(line: &str, tool: &str) -> bool {
 }
 
 /// The place of a field of the input among the others: the object first, then short texts, then long ones.
-#[must_use]
 pub fn place(name: &str, value: &str) -> (usize, bool) {
     let object = OBJECTS.iter().position(|object| *object == name).unwrap_or(OBJECTS.len());
     (object, value.contains('\n') || value.len() > SHORT)
@@ -129,7 +126,6 @@ fn short_path(path: &str, folder: Option<&Path>) -> String {
 }
 
 /// True if each line of the question about a call of this tool is one that askbox writes.
-#[must_use]
 pub(in crate::documents) fn is_askboxs(question: &str, tool: &str) -> bool {
     let mut lines = question.split('\n');
     let first = lines.next().unwrap_or_default();

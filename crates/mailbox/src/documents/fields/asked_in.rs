@@ -50,31 +50,26 @@ pub struct AskedIn {
 
 impl Nonce {
     /// Returns a new random nonce.
-    #[must_use]
     pub fn generate() -> Self {
         Self(Uuid::new_v4())
     }
 
     /// Reads the value of `ASKBOX_NONCE`. `None` if it is not a UUID.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::parse_str(text).ok().map(Self)
     }
 
     /// Returns the value for `ASKBOX_NONCE`.
-    #[must_use]
     pub fn to_env(&self) -> String {
         self.0.to_string()
     }
 
     /// Returns the proof for questions that are asked in the run.
-    #[must_use]
     pub fn proof(&self) -> Proof {
         Proof(Uuid::new_v5(&self.0, b"asked"))
     }
 
     /// Returns the receipt for the answer of the run's round.
-    #[must_use]
     pub fn receipt(&self) -> Receipt {
         Receipt(Uuid::new_v5(&self.0, b"fetched"))
     }
@@ -88,7 +83,6 @@ impl std::fmt::Display for Receipt {
 
 impl Proof {
     /// Returns the hash that the run's record has if the proof is right.
-    #[must_use]
     pub fn hash(self) -> NonceHash {
         NonceHash(Uuid::new_v5(&self.0, b"run"))
     }

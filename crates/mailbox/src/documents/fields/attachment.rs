@@ -57,7 +57,6 @@ pub enum MediaType {
 
 impl MediaType {
     /// Returns what these bytes are; `None` if they are neither text nor an image.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -77,13 +76,11 @@ impl MediaType {
     }
 
     /// True for an image.
-    #[must_use]
     pub fn is_image(self) -> bool {
         !matches!(self, Self::Text | Self::Diff)
     }
 
     /// The media type, as in a header of HTTP.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text/plain",
@@ -96,7 +93,6 @@ impl MediaType {
     }
 
     /// The word for people: `text`, `diff` or `PNG image`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -109,7 +105,6 @@ impl MediaType {
     }
 
     /// The largest file of this type, in bytes.
-    #[must_use]
     pub fn largest(self) -> u64 {
         if self.is_image() { LARGEST_IMAGE } else { LARGEST_TEXT }
     }
@@ -135,7 +130,6 @@ impl Attachment {
     }
 
     /// True if these are the bytes of the file, and of its type. A diff may be called a text, because it is one.
-    #[must_use]
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         let fits = match MediaType::of(bytes) {
             Some(kind) if self.kind.is_image() => kind == self.kind,
@@ -146,7 +140,6 @@ impl Attachment {
     }
 
     /// Returns the name and the kind in one line: `fix.diff (diff, 1204 bytes)`. Invisible characters of the name are escaped.
-    #[must_use]
     pub fn words(&self) -> String {
         format!("{} ({}, {} bytes)", text::file_name(&self.name), self.kind.word(), self.size)
     }

@@ -93,7 +93,6 @@ impl Rule {
 
 impl Offered {
     /// Returns the key of the answer that gives this permission. `n` is its place among the offers, from zero.
-    #[must_use]
     pub fn key(&self, n: usize) -> String {
         match self {
             Self::Rules(_) | Self::Folders(_) => format!("session-{}", n + 1),
@@ -132,7 +131,6 @@ impl Offered {
 
 impl Live {
     /// Returns the options of the question about a call of this tool, with descriptions of what each allows. Every one allows the call.
-    #[must_use]
     pub fn options(&self, tool: &str) -> Options {
         let choice = |key: String, description: String| Choice { key, description, preview: None };
         let (once, verb) = match tool {
@@ -144,13 +142,11 @@ impl Live {
     }
 
     /// Returns the permission that this answer gives beside the call.
-    #[must_use]
     pub fn offer(&self, key: &str) -> Option<&Offered> {
         self.offers.iter().enumerate().find_map(|(n, offer)| (offer.key(n) == key).then_some(offer))
     }
 
     /// Keeps the offers that a question may hold: each has a key of its own, and its words are short enough to be read.
-    #[must_use]
     pub fn with_offers(self, offers: impl IntoIterator<Item = Offered>) -> Self {
         let mut kept: Vec<Offered> = Vec::new();
         for offer in offers {
@@ -164,7 +160,6 @@ impl Live {
 
     /// Returns the session in a few words: `claude session "Fix the login" in shop (main), agent reviewer`. A title, and a name that could be taken
     /// for words of askbox, stands in quotes: others choose them.
-    #[must_use]
     pub fn words(&self) -> String {
         let branch = self.branch.as_ref().map_or_else(String::new, |branch| format!(" ({})", name(branch)));
         let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(", agent {}", name(agent)));

@@ -29,20 +29,17 @@ pub struct Options(pub Vec<Choice>);
 
 impl Options {
     /// True if no options were given.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the option with this key. Without one, the key may also be the same text in another form of Unicode (see
     /// [`spelling::same`]), if only one option is that text.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Choice> {
         self.place(key).map(|place| &self.0[place])
     }
 
     /// Returns the place, from zero, of the option that [`Self::get`] returns.
-    #[must_use]
     pub fn place(&self, key: &str) -> Option<usize> {
         self.0.iter().position(|c| c.key == key).or_else(|| {
             let mut same = (0..self.0.len()).filter(|place| spelling::same(&self.0[*place].key, key));
@@ -51,7 +48,6 @@ impl Options {
     }
 
     /// Returns the keys as a list for messages: `merge, restructure, proceed`.
-    #[must_use]
     pub fn keys(&self) -> String {
         let keys: Vec<_> = self.0.iter().map(|c| crate::text::excerpt(&c.key, 40)).collect();
         keys.join(", ")

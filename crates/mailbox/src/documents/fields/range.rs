@@ -24,7 +24,6 @@ pub struct Range {
 
 impl Range {
     /// True if no bound, step or unit is set.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -49,7 +48,6 @@ impl Range {
     }
 
     /// True if this number is an answer.
-    #[must_use]
     pub fn holds(&self, number: f64) -> bool {
         let is_a_step = |step: f64| {
             let steps = (number - self.min.unwrap_or_default()) / step;
@@ -60,7 +58,6 @@ impl Range {
     }
 
     /// Returns a number without the unit behind it: `5` of `5 GB`. Another text stays as it is.
-    #[must_use]
     pub fn without_unit<'a>(range: Option<&Self>, text: &'a str) -> &'a str {
         let text = text.trim();
         let unit = range.and_then(|range| range.unit.as_deref()).map_or("", str::trim);
@@ -70,7 +67,6 @@ impl Range {
     }
 
     /// Returns the range for a person: `a number from 1 to 9, in steps of 2, in GB`.
-    #[must_use]
     pub fn words(&self) -> String {
         let bounds = match (self.min, self.max) {
             (Some(min), Some(max)) => Some(format!("from {min} to {max}")),
@@ -98,7 +94,6 @@ pub struct NumberProblem {
 
 impl NumberProblem {
     /// Returns the problem with a text, or `None` if the text is a number that lies in the range, perhaps with its unit.
-    #[must_use]
     pub fn of(text: &str, range: Option<&Range>) -> Option<Self> {
         let (text, wanted) =
             (Range::without_unit(range, text), range.map_or_else(|| "a number such as 42 or 0.5".to_owned(), Range::words));
@@ -111,7 +106,6 @@ impl NumberProblem {
     }
 
     /// Returns the problem and the numbers that are an answer as one sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let Self { problem, wanted } = self;
         if problem.ends_with(wanted) { problem.clone() } else { format!("{problem}; write {wanted}") }

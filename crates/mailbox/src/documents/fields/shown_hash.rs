@@ -25,7 +25,6 @@ impl Shown {
     /// digits.
     ///
     /// With the id, two questions that have equal first digits in one round do not have them in another round.
-    #[must_use]
     pub fn in_round(self, round: QuestionId) -> String {
         text::hex(&Sha256::digest(format!("{round}:{self}")))
     }

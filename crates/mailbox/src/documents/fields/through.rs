@@ -29,7 +29,6 @@ impl Through {
     pub const ALL: [Self; 7] = [Self::Terminal, Self::Web, Self::Message, Self::Hook, Self::Mcp, Self::Agent, Self::File];
 
     /// Returns the word for files and messages.
-    #[must_use]
     pub fn word(&self) -> &str {
         match self {
             Self::Terminal => "terminal",

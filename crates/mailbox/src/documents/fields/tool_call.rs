@@ -58,13 +58,11 @@ pub struct Subagent {
 
 impl ToolCall {
     /// Returns an id for a call whose own id the session has not told. `mark` tells it from other calls.
-    #[must_use]
     pub fn id_not_told(mark: &str) -> String {
         format!("{NOT_TOLD}{mark}")
     }
 
     /// The id of the call in the session. `None` if the session had not told it.
-    #[must_use]
     pub fn told_id(&self) -> Option<&str> {
         Some(self.id.as_str()).filter(|id| !id.starts_with(NOT_TOLD))
     }

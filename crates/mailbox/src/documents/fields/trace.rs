@@ -71,13 +71,11 @@ pub struct Malformed;
 
 impl TraceId {
     /// Returns the id with these bytes; `None` for zeros.
-    #[must_use]
     pub fn of_bytes(bytes: [u8; 16]) -> Option<Self> {
         Some(u128::from_be_bytes(bytes)).filter(|id| *id != 0).map(Self)
     }
 
     /// Returns the id that belongs to a name: the same for each call.
-    #[must_use]
     pub fn derived(name: &str) -> Self {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_u128().max(1))
     }
@@ -85,13 +83,11 @@ impl TraceId {
 
 impl SpanId {
     /// Returns the id with these bytes; `None` for zeros.
-    #[must_use]
     pub fn of_bytes(bytes: [u8; 8]) -> Option<Self> {
         Some(u64::from_be_bytes(bytes)).filter(|id| *id != 0).map(Self)
     }
 
     /// Returns the id that belongs to a name: the same for each call.
-    #[must_use]
     pub fn derived(name: &str) -> Self {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_u64_pair().0.max(1))
     }
@@ -111,13 +107,11 @@ impl Display for SpanId {
 
 impl TraceParent {
     /// Returns the parent for whatever happens below a span: the trace and its flags stay.
-    #[must_use]
     pub fn below(&self, span: SpanId) -> Self {
         Self::new(self.trace, span, self.flags & FLAGS)
     }
 
     /// Returns the parent for whatever happens below the first span of a new trace, which is recorded.
-    #[must_use]
     pub fn first(trace: TraceId, span: SpanId) -> Self {
         Self::new(trace, span, SAMPLED)
     }
@@ -127,19 +121,16 @@ impl TraceParent {
     }
 
     /// Returns the trace.
-    #[must_use]
     pub fn trace(&self) -> TraceId {
         self.trace
     }
 
     /// Returns the span.
-    #[must_use]
     pub fn span(&self) -> SpanId {
         self.span
     }
 
     /// True if the spans of the trace are recorded.
-    #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.flags & SAMPLED != 0
     }
@@ -208,7 +199,6 @@ macro_rules! text {
     ($name:ident, $field:tt) => {
         impl $name {
             /// Returns the text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.$field
             }
@@ -252,7 +242,6 @@ impl Trace {
     }
 
     /// Returns the place in the trace below a span.
-    #[must_use]
     pub fn below(&self, span: SpanId) -> Self {
         Self { traceparent: self.traceparent.below(span), tracestate: self.tracestate.clone() }
     }

@@ -65,7 +65,6 @@ impl Ancestor {
 }
 
 /// Returns the process that leads the session of this process; 0 if it is out of sight. (`getsid` of rustix does not take a 0.)
-#[must_use]
 pub fn session_leader() -> i32 {
     let line = std::fs::read("/proc/self/stat").unwrap_or_default();
     let behind = line.iter().rposition(|byte| *byte == b')').and_then(|close| std::str::from_utf8(&line[close + 1..]).ok());
@@ -74,7 +73,6 @@ pub fn session_leader() -> i32 {
 
 /// True if the ancestors in `/proc` are those of this process, and an ordinary user's program cannot have hidden some of them. A new
 /// user namespace lets every program make a PID namespace, where nothing above it is seen. A container of an administrator is known.
-#[must_use]
 pub fn namespace_is_known() -> bool {
     let number = |namespace: &str| std::fs::metadata(format!("/proc/self/ns/{namespace}")).ok().map(|file| file.ino());
     are_visible() && (number("pid") == Some(INITIAL_PID) || number("user") == Some(INITIAL_USER) || is_a_container())

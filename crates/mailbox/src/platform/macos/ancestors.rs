@@ -28,13 +28,11 @@ impl Ancestor {
 }
 
 /// Returns the process that leads the session of this process; 0 if it is out of sight.
-#[must_use]
 pub fn session_leader() -> i32 {
     rustix::process::getsid(None).map_or(0, |leader| leader.as_raw_nonzero().get())
 }
 
 /// Always true: macOS has no PID namespaces.
-#[must_use]
 pub fn namespace_is_known() -> bool {
     true
 }
