@@ -13,7 +13,7 @@ use askbox_mailbox::documents::checkpoint::Checkpoint;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::{Answer, Question};
-use askbox_run::attempt::run_json::RunJson;
+use askbox_run::attempt::record::Run;
 use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;
@@ -45,7 +45,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         ("checkpoint", schema_of::<Checkpoint>()),
         ("workflow", schema_of::<Workflow>()),
         ("await", schema_of::<Await>()),
-        ("run", schema_of::<RunJson>()),
+        ("run", schema_of::<Run>()),
         ("config", closed(schema_of::<Config>())),
         ("event", schema_of::<Event>()),
         ("audit", schema_of::<Entry>()),

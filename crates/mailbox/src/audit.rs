@@ -27,6 +27,7 @@ const LATELY: u64 = 64 << 10;
 pub const KEEP: u32 = 9;
 
 /// One line of the audit trail.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
     /// When it happened.
@@ -34,16 +35,12 @@ pub struct Entry {
     /// What happened: `posted`, `answered`, `claimed`, `delivered` …
     pub event: String,
     /// The workflow concerned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<WorkflowId>,
     /// The round concerned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
     /// Which text of the question: the `question_hash` that an answer to it has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
     /// Which answer: a hash of its outcome, value and note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_hash: Option<Uuid>,
     /// Who did it.
     #[serde(default, skip_serializing_if = "String::is_empty")]

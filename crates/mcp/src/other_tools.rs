@@ -93,11 +93,11 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
     let mailbox = desk.mailbox()?;
     let request = Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false };
     let run = on_demand::stop(&mailbox, workflow, &request, || desk.config_now(), |_| ())?;
-    Ok(match run.progress.state {
+    Ok(match run.state {
         RunState::Interrupted => format!("stopped {workflow}; it goes on with: relaunch {workflow}"),
         RunState::Delivered => format!("{workflow} had ended by itself"),
         RunState::Asking => format!("{workflow} had asked a question, and waits for the answer"),
-        _ => format!("{workflow} ended: {}", text::one_line(&run.progress.why.unwrap_or_default())),
+        _ => format!("{workflow} ended: {}", text::one_line(&run.why.unwrap_or_default())),
     })
 }
 

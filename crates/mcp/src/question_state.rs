@@ -7,7 +7,7 @@ use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, read_question, round, text, time};
-use askbox_run::attempt::record::{self, Plan, Run, RunState};
+use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};
@@ -78,7 +78,7 @@ pub(super) fn find(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, takes: bool)
 /// True if the answer of this round, which its session takes itself, was given or was about to be given, and its model was not shown it.
 pub(super) fn is_unheard(mailbox: &Mailbox, asked: &RoundId) -> Result<bool> {
     let Some(run) = record::latest(mailbox, asked)? else { return Ok(false) };
-    let is_claimed = run.progress.state == RunState::Claimed && run.claimant == Delivery::Session.claimant();
+    let is_claimed = run.state == RunState::Claimed && run.claimant == Delivery::Session.claimant();
     Ok(is_claimed
         && match heard::goes_on(mailbox, &run) {
             Some(goes_on) => !goes_on,
@@ -142,7 +142,7 @@ fn answered(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question
 
 /// The record of an answer that no process has taken.
 fn untaken(asked: &RoundId) -> Run {
-    Run::first(asked, Delivery::Waiter.claimant(), Plan::without_launch(asked))
+    Run::first(asked, Delivery::Waiter.claimant())
 }
 
 fn over(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question, run: Option<&Run>) -> Result<String> {

@@ -100,7 +100,6 @@ pub fn resume_command(question: &Question) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::record::Plan;
     use askbox_mailbox::id::RoundId;
 
     const ALL: [Delivery; 4] = [Delivery::Launch, Delivery::Waiter, Delivery::Session, Delivery::MainAgent];
@@ -116,12 +115,12 @@ mod tests {
     fn a_claimed_round_tells_who_goes_on_with_its_answer() {
         let round: RoundId = question(false).round().unwrap();
         for delivery in ALL {
-            let run = Run::first(&round, delivery.claimant(), Plan::without_launch(&round));
+            let run = Run::first(&round, delivery.claimant());
             assert_eq!(Delivery::of_claimed(&question(delivery == Delivery::Session), &run), delivery);
         }
         // A person may launch an agent with the answer of a session, or hand it to a main agent.
         for delivery in [Delivery::Launch, Delivery::MainAgent] {
-            let run = Run::first(&round, delivery.claimant(), Plan::without_launch(&round));
+            let run = Run::first(&round, delivery.claimant());
             assert_eq!(Delivery::of_claimed(&question(true), &run), delivery);
         }
     }

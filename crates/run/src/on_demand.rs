@@ -126,7 +126,7 @@ pub fn stop(
         let grace = config().unwrap_or_default().limits.grace.0;
         stop::wait_for_end(mailbox, &run, stop::wait_limit(request, grace), &continued)?;
         let ended = record::read(mailbox, &run.round(), run.attempt)?;
-        if !matches!(ended.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) {
+        if !matches!(ended.state, RunState::Failed | RunState::Claimed | RunState::Running) {
             return Ok(ended);
         }
         // The attempt had just failed, or recovery was putting the next one on record. That one knows nothing of the request.

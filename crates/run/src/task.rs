@@ -95,10 +95,10 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     // Measured before anything is written, because control characters of the prompt take six bytes each.
     let file = Document::new(question.clone())?.to_file_within(MAX_ANSWERED)?;
     let mut run = plan::first(mailbox, config, &question, &round)?;
-    run.plan.role = task.role.or(run.plan.role);
-    run.plan.model = task.model.or(run.plan.model);
+    run.role = task.role.or(run.role);
+    run.model = task.model.or(run.model);
     if let Some(ForkOf { session, of }) = task.fork {
-        run.plan.begin = Begin::Fork { from: session, of: Some(of) };
+        run.begin = Begin::Fork { from: session, of: Some(of) };
     }
     recent_rounds::make_folder(mailbox, &round)?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;
@@ -106,9 +106,9 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     record::create(mailbox, &run)?;
     workflows::update(mailbox, &lock, |w| {
         w.parent = w.parent.take().or_else(|| question.parent.clone());
-        (w.role, w.model) = (run.plan.role.clone(), run.plan.model.clone());
-        moved_folder::note(w, run.plan.cwd.as_deref());
-        w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
+        (w.role, w.model) = (run.role.clone(), run.model.clone());
+        moved_folder::note(w, run.cwd.as_deref());
+        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })?;
     if disk::create(&mailbox.round(Folder::Running, &round), &file)? == Placed::NameExists {
         return Err(Error::conflict(format!("{round} exists already"), "repeat the command"));

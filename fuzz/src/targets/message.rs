@@ -8,7 +8,7 @@ use askbox::mailbox::documents::answer::BY_EVENT;
 use askbox::mailbox::documents::asked::{Kind, Part};
 use askbox::mailbox::documents::content::Content;
 use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
-use askbox::run::attempt::record::{Begin, Plan, Run};
+use askbox::run::attempt::record::{Begin, Run};
 use askbox::run::delivery::Delivery;
 use askbox::run::prompt::message::first_message;
 
@@ -21,14 +21,14 @@ pub fn message(bytes: &[u8]) {
     let question = &mut document.typed;
     question.question_id = Some("15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse().expect("an id"));
     let round = question.round().expect("a round");
-    let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
-    let fork = Begin::Fork { from: run.plan.session_id, of: None };
+    let mut run = Run::first(&round, Delivery::Launch.claimant());
+    let fork = Begin::Fork { from: run.session_id, of: None };
     for (begin, heads) in [(Begin::Fresh, FRESH), (fork, RESUMED)] {
-        run.plan.begin = begin;
+        run.begin = begin;
         let Ok(message) = first_message(mailbox(), &Config::default(), question, &run) else { return };
         match question.content() {
             // To a new session, the task is the whole message.
-            Content::Task { .. } if matches!(run.plan.begin, Begin::Fresh) => {}
+            Content::Task { .. } if matches!(run.begin, Begin::Fresh) => {}
             Content::Task { .. } => only_ours(&message, &["This is a task that was put into the mailbox. "]),
             Content::Results { results, .. } => {
                 let ends: Vec<String> = results.iter().map(|ended| format!("{} ", ended.workflow_id)).collect();
@@ -38,7 +38,7 @@ pub fn message(bytes: &[u8]) {
             Content::Question => tells_the_decision(question, &message, heads),
         }
     }
-    run.plan.begin = Begin::Fresh;
+    run.begin = Begin::Fresh;
     for own in OWN {
         let config = parse(format!("[relaunch]\nprompt = {own:?}\n").as_bytes(), std::path::Path::new("x")).expect("a template").config;
         let (Content::Question, Some(_)) = (question.content(), &question.answer) else { return };

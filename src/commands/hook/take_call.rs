@@ -35,7 +35,7 @@ fn deferred<'a>(mailbox: &'a Mailbox, rules: Rules<'a>, run: &'a Run, event: &'a
         workflow: &run.workflow_id,
         call: Call { tool: &event.tool_name, input: &event.tool_input, cwd: &event.cwd },
         id: &event.tool_use_id,
-        session: Some(run.plan.session_id),
+        session: Some(run.session_id),
         run: Some(run),
         to_session: false,
         complete: &posting::complete,

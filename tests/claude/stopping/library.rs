@@ -37,7 +37,7 @@ fn the_iterator_ends_with_the_run_and_has_every_event() {
     let (_, _, mut stream) = stream(&world, &json!([bash("echo hello"), {"text": "all done"}]));
     let seen: Vec<u64> = stream.by_ref().map(|event| event.seq).collect();
     let run = stream.finish().expect("its record");
-    assert_eq!((run.progress.state, run.progress.result.as_deref()), (RunState::Delivered, Some("all done")));
+    assert_eq!((run.state, run.result.as_deref()), (RunState::Delivered, Some("all done")));
     let all: Vec<u64> = world.events("w").iter().filter_map(|e| e["seq"].as_u64()).collect();
     assert_eq!(seen, all);
 }
@@ -56,7 +56,7 @@ mod promises {
         drop(stream);
         assert_eq!((written(&world), alive(&world, &groups)), (20, Vec::new()));
         let run = record::read(&mailbox, &run.round(), run.attempt).expect("its record");
-        assert_eq!((run.progress.state, run.progress.why.as_deref()), (RunState::Interrupted, Some("its reader went away")));
+        assert_eq!((run.state, run.why.as_deref()), (RunState::Interrupted, Some("its reader went away")));
         interrupted(&world.events("w"));
     }
 }

@@ -142,15 +142,15 @@ impl Outcome {
 
 /// A reply to a question. It has a `value` exactly if the outcome is `answered`. A bare value, as in `"answer": "merge"`, is
 /// read as an answer with that value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(from = "Spelling")]
-#[schemars(!from)]
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(remote = "Self")]
+#[schemars(!remote)]
 pub struct Answer {
     /// Whether the question was answered or declined.
     #[serde(default)]
     pub outcome: Outcome,
     /// The value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<AnswerValue>,
     /// Who answered; `default` if the asker's default applied, `event` if the event came that the asker waited for.
     #[serde(default)]
@@ -160,25 +160,18 @@ pub struct Answer {
     pub channel: String,
     /// Through what it came: `terminal`, `web`, `message`, `hook`, `mcp`, `agent` or `file`. Missing in an answer that no person gave, and in
     /// those of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<Through>,
     /// When it was answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// The hash of the text of the question that the person saw.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
     /// The hash of everything that was shown of the question. Missing in answers of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
     /// The text that the person put in place of the call's editable one. Only with the value `edited`, which allows a tool call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
     /// A remark beside the value, the reason for declining, or the person's own question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The signature of the person's key: `ed25519:BASE64`, or `sshsig:BASE64` for a key of OpenSSH.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// The person asks back before they decide: the outcome is `declined`, and the note is their question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -191,97 +184,38 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops: bool,
     /// The offer by which it came from another machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
 }
 
-/// The two spellings of an answer. The full form has an `outcome` or a `value`; any other JSON is a bare value.
-struct Spelling(Full);
-
-#[derive(Deserialize)]
-struct Full {
-    outcome: Option<Outcome>,
-    value: Option<AnswerValue>,
-    #[serde(default)]
-    by: String,
-    #[serde(default)]
-    channel: String,
-    through: Option<Through>,
-    at: Option<Time>,
-    question_hash: Option<Uuid>,
-    shown: Option<Shown>,
-    edited: Option<String>,
-    note: Option<String>,
-    signature: Option<String>,
-    #[serde(default)]
-    asks_back: bool,
-    #[serde(default)]
-    always: bool,
-    #[serde(default)]
-    stops: bool,
-    offer_id: Option<Uuid>,
-}
-
-impl<'de> Deserialize<'de> for Spelling {
+/// The full form has an `outcome` or a `value`; any other JSON is a bare value.
+impl<'de> Deserialize<'de> for Answer {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        let json = Value::deserialize(deserializer)?;
-        if json.get("outcome").is_some() || json.get("value").is_some() {
-            return serde_json::from_value(json).map(Self).map_err(D::Error::custom);
+        let mut json = Value::deserialize(deserializer)?;
+        if json.get("outcome").is_none() && json.get("value").is_none() {
+            return Ok(Self { value: Some(AnswerValue::from_json(json).map_err(D::Error::custom)?), ..Self::default() });
         }
-        let value = AnswerValue::from_json(json).map_err(D::Error::custom)?;
-        Ok(Self(Full {
-            outcome: None,
-            value: Some(value),
-            by: String::new(),
-            channel: String::new(),
-            through: None,
-            at: None,
-            question_hash: None,
-            shown: None,
-            edited: None,
-            note: None,
-            signature: None,
-            asks_back: false,
-            always: false,
-            stops: false,
-            offer_id: None,
-        }))
+        // An unfilled field of a file made by hand.
+        json.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
+        let full = Self::deserialize(json).map_err(D::Error::custom)?;
+        let declined = full.outcome == Outcome::Declined;
+        let asks_back = full.asks_back && declined && full.note.is_some();
+        let always = full.always && declined && !asks_back;
+        let stops = full.stops && declined && !asks_back && !always;
+        Ok(Self { asks_back, always, stops, ..full })
     }
 }
 
-impl From<Spelling> for Answer {
-    fn from(Spelling(full): Spelling) -> Self {
-        let Full { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, .. } = full;
-        let outcome = outcome.unwrap_or_default();
-        let asks_back = full.asks_back && outcome == Outcome::Declined && note.is_some();
-        let always = full.always && outcome == Outcome::Declined && !asks_back;
-        let stops = full.stops && outcome == Outcome::Declined && !asks_back && !always;
-        let offer_id = full.offer_id;
-        Self { outcome, value, by, channel, through, at, question_hash, shown, edited, note, signature, asks_back, always, stops, offer_id }
+impl Serialize for Answer {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
     }
 }
 
 impl Answer {
     /// Returns an answer with a value, given now.
     pub fn value(value: AnswerValue, by: impl Into<String>, channel: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Answered,
-            value: Some(value),
-            by: by.into(),
-            channel: channel.into(),
-            through: None,
-            at: Some(time::now()),
-            question_hash: None,
-            shown: None,
-            edited: None,
-            note: None,
-            signature: None,
-            asks_back: false,
-            always: false,
-            stops: false,
-            offer_id: None,
-        }
+        Self { value: Some(value), by: by.into(), channel: channel.into(), at: Some(time::now()), ..Self::default() }
     }
 
     /// Returns an answer that asks the agent something before the person decides, given now.
@@ -291,7 +225,8 @@ impl Answer {
 
     /// Returns an answer that declines the question, given now. The note is the reason, if one was given.
     pub fn declined(note: Option<String>, by: impl Into<String>, channel: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Declined, value: None, note, ..Self::value(AnswerValue::Text(String::new()), by, channel) }
+        let at = Some(time::now());
+        Self { outcome: Outcome::Declined, by: by.into(), channel: channel.into(), at, note, ..Self::default() }
     }
 
     /// Returns a UUIDv5 of the outcome, the value, the note, an edited text, `always` and `stops`, in the namespace of the question's hash. The audit

@@ -48,18 +48,17 @@ pub enum OnExpiry {
 }
 
 /// One question of a batch.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Part {
     /// The key of its answer; `q1`, `q2` … if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The text.
     pub question: String,
     /// A short title, as in AskUserQuestion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// The kind of answer; derived from options where it is missing.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     pub kind: Option<Kind>,
     /// AskUserQuestion's name for `multi_choice`.
     #[serde(default, rename = "multiSelect", skip_serializing_if = "std::ops::Not::not")]
@@ -68,10 +67,8 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
     /// Whether text beside the options is allowed; it is unless this says `false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_text: Option<bool>,
     /// Which numbers are an answer, for the type `number`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
 }
 

@@ -85,6 +85,7 @@ pub enum Join {
 }
 
 /// One parent waits for one child.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Await {
     /// The version of the layout.
@@ -103,19 +104,15 @@ pub struct Await {
     pub join: Join,
     /// Names what `relaunch spawn` was asked for, and in which round of the parent, until it has answered its caller. If that process
     /// died (its lock is free), the next spawn with the same request continues this await.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Uuid>,
     /// The parent's tree was stopped: the stop of the child does not wake the parent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
     /// The attempt of the child whose parking or stop the parent knows of. The parent waits on all the same: that end does not wake it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knows: Option<AttemptId>,
     /// How the child ended, once it has ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
     /// The round of the parent that reports the end. Once that round exists, the await is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_by: Option<QuestionId>,
 }
 

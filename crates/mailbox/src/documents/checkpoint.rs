@@ -43,19 +43,16 @@ pub fn own_length(document: &CheckpointDocument, bytes: &[u8]) -> usize {
 pub type CheckpointDocument = Document<Checkpoint>;
 
 /// The fields of a checkpoint. All are optional: agents write what they need.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Checkpoint {
     /// The version of the layout; 1 if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
     /// The workflow whose state this is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<WorkflowId>,
     /// The kind of work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_type: Option<String>,
     /// The step in progress.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_step: Option<String>,
     /// The steps that are done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,16 +67,12 @@ pub struct Checkpoint {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub state_variables: Map<String, Value>,
     /// The state of the work, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// What to do after the user responds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_action: Option<String>,
     /// The answer: text, a list, or an object for a batch. Null until there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_answer: Option<Value>,
     /// The round that `user_answer` belongs to. Set by askbox, missing if the answer was written by hand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_answer_to: Option<QuestionId>,
 }
 

@@ -29,6 +29,7 @@ impl Closing {
 }
 
 /// An answer that its person took back, or that was refused, before any process had it: the field `taken_back` of the question, which waits again.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TakenBack {
     /// When it was taken back.
@@ -38,10 +39,8 @@ pub struct TakenBack {
     /// Who had given it, and through what.
     pub answer: String,
     /// Why it was refused, if nobody took it back: the operator does not trust it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// The offer by which it had come from another machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_id: Option<Uuid>,
     /// The signed answers to this question that were ever taken back: the SHA-256 of each one's signed bytes, in hexadecimal. They
     /// do not count again.

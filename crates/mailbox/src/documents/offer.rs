@@ -87,6 +87,7 @@ pub enum Decided {
 }
 
 /// What the machine that has the question says to an offer. It is final: the same offer gets the same verdict again.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     /// The offer.
@@ -96,9 +97,7 @@ pub struct Verdict {
     /// In words: what was accepted, who won, what is wrong.
     pub said: String,
     /// What can be done now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// What did not work beside it, though it was accepted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }

@@ -10,6 +10,7 @@ use crate::id::{QuestionId, SessionId, WorkflowId};
 use crate::time::Time;
 
 /// A tool call that a person has allowed or refused to the workflow, as often as it makes exactly this call.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Grant {
     /// The tool's name.
@@ -17,7 +18,6 @@ pub struct Grant {
     /// The hash of the call: its tool, its folder and its input.
     pub sha256: CallHash,
     /// The call as a rule of `[approvals]`, if a rule can say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The beginning of what the person was shown.
     pub shown: String,
@@ -26,7 +26,6 @@ pub struct Grant {
     /// When.
     pub at: Time,
     /// The round whose answer decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
 }
 
@@ -34,45 +33,34 @@ pub struct Grant {
 pub const MOST_STANDING: usize = 64;
 
 /// What is known of a workflow.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workflow {
     /// The version of the layout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
     /// The workflow's id; equals the file's name.
     pub workflow_id: WorkflowId,
     /// The workflow in whose run it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkflowId>,
     /// The newest session that askbox launched for it and that delivered a result. A resumed run forks it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// Where its agents run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// The device and the inode number of `cwd` at the last launch, as `DEVICE:INODE`. If the folder is renamed, it is found by them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd_inode: Option<String>,
     /// Its agents' `CLAUDE_CONFIG_DIR`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_dir: Option<PathBuf>,
     /// The runner that launched its newest session. The configuration decides which one launches the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The agent definition that its sessions run as, if one was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// The model, if one was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The live session of a user that started it, and waits for its result. The end of the workflow wakes the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaited_in: Option<SessionId>,
     /// When it was given up together with its whole tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Time>,
     /// The agent's permission mode, as its stream reported it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     /// The tool calls that a person has allowed to it: see `relaunch approve`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +75,6 @@ pub struct Workflow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pruned: Vec<QuestionId>,
     /// When it was first run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Time>,
 }
 

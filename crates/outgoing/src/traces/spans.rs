@@ -51,7 +51,7 @@ pub(super) fn of_round(mailbox: &Mailbox, config: &Config, round: &RoundId, ques
     let mut numbers = record::attempts(mailbox, round).unwrap_or_default();
     numbers.sort_unstable();
     let runs: Vec<Run> = numbers.iter().rev().take(ATTEMPTS).rev().filter_map(|n| record::read(mailbox, round, *n).ok()).collect();
-    let launches = runs.iter().filter_map(|run| run.progress.started_at);
+    let launches = runs.iter().filter_map(|run| run.started_at);
     let steps = [("asked", Some(asked)), ("answered", answered)].into_iter().chain(launches.map(|at| ("launched", Some(at))));
     let whole = Span {
         parent: question.trace.as_ref().map(|trace| trace.traceparent.span()),
@@ -67,12 +67,12 @@ pub(super) fn of_round(mailbox: &Mailbox, config: &Config, round: &RoundId, ques
         ..Span::new(question, round, "askbox wait", trace::span_of_wait(round), asked)
     });
     let attempts = runs.iter().filter_map(|run| {
-        let begin = run.progress.started_at?;
+        let begin = run.started_at?;
         Some(Span {
             parent: whole.id,
-            end: run.progress.ended_at.unwrap_or(closed.at),
+            end: run.ended_at.unwrap_or(closed.at),
             attributes: about_attempt(run),
-            failure: run.progress.failure.as_ref().map(|failure| failure.class.word().to_owned()),
+            failure: run.failure.as_ref().map(|failure| failure.class.word().to_owned()),
             ..Span::new(question, round, "askbox run", trace::span_of_attempt(&run.id()), begin)
         })
     });
@@ -123,10 +123,10 @@ fn word(state: RunState) -> String {
 fn about_attempt(run: &Run) -> Vec<(&'static str, Value)> {
     let mut found = vec![
         ("askbox.attempt", Value::Number(run.attempt.into())),
-        ("askbox.runner", Value::Text(run.plan.runner.clone())),
-        ("askbox.session_id", Value::Text(run.plan.session_id.to_string())),
-        ("askbox.state", Value::Text(word(run.progress.state))),
+        ("askbox.runner", Value::Text(run.runner.clone())),
+        ("askbox.session_id", Value::Text(run.session_id.to_string())),
+        ("askbox.state", Value::Text(word(run.state))),
     ];
-    found.extend(run.progress.cost_usd.map(|usd| ("askbox.cost_usd", Value::Amount(usd))));
+    found.extend(run.cost_usd.map(|usd| ("askbox.cost_usd", Value::Amount(usd))));
     found
 }

@@ -106,7 +106,7 @@ pub fn take_let_through(mailbox: &Mailbox, run: &Run, id: &str, tool: &str, inpu
 /// the folder of a subagent.
 fn let_through_mark(mailbox: &Mailbox, run: &Run, id: &str, tool: &str, input: &Map<String, Value>) -> PathBuf {
     let hash = Call { tool, input, cwd: Path::new("") }.approval().sha256;
-    let name = Uuid::new_v5(&run.plan.message_id, format!("{id}\n{hash}").as_bytes());
+    let name = Uuid::new_v5(&run.message_id, format!("{id}\n{hash}").as_bytes());
     run.folder(mailbox).join(format!("{LET_THROUGH}{name}"))
 }
 

@@ -20,6 +20,7 @@ const JSON: usize = 1 << 20;
 pub(super) const LONGEST: usize = 8 << 20;
 
 /// One file of a round, or a part of one.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     workflow_id: WorkflowId,
@@ -32,11 +33,8 @@ pub(super) struct Line {
     /// True if another part follows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) more: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     json: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     latin1: Option<String>,
 }
 

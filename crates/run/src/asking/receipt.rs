@@ -92,13 +92,13 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         return close::claimed(mailbox, &workflow, Folder::Running, question, closing).map(|()| true);
     };
     let leaves_receipt = !Facts::of(&document.typed).asks_again;
-    let end = match run.progress.state {
+    let end = match run.state {
         // Another program leaves no transcript that is read here. Only the process that sent the answer could have heard of its end.
         RunState::Claimed if !leaves_receipt => End::NotKnownYet,
         RunState::Claimed => Receipt::of(&document.typed).look(&run),
         // Only the round's move to `closed/` is missing.
         RunState::Delivered => End::Confirmed,
-        _ => End::TooLate { why: run.progress.why.clone().unwrap_or_else(|| end::NOT_SENT.into()) },
+        _ => End::TooLate { why: run.why.clone().unwrap_or_else(|| end::NOT_SENT.into()) },
     };
     let is_known = end != End::NotKnownYet;
     end.close(Claim::with_lock(document, run, lock), mailbox, CLAUDE.by).map(|()| is_known)
@@ -157,7 +157,7 @@ impl Receipt {
     /// The end, as far as the transcript tells it.
     fn look(&mut self, run: &Run) -> End {
         if let Some(untold) = &self.untold {
-            self.call = untold.find(run.progress.claimed_at);
+            self.call = untold.find(run.claimed_at);
         }
         let Some(call) = &mut self.call else { return End::NotKnownYet };
         call.look();

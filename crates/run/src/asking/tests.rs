@@ -190,7 +190,7 @@ fn an_answer_without_proof_is_called_neither_taken_nor_late() {
         asking.print();
         asking.transcript(&lines);
         let claimed_long_ago = |mut run: Run| {
-            run.progress.claimed_at -= chrono::TimeDelta::days(1);
+            run.claimed_at -= chrono::TimeDelta::days(1);
             record::write(&asking.mailbox, &run).unwrap();
         };
         claimed_long_ago(record::latest(&asking.mailbox, &round).unwrap().unwrap());

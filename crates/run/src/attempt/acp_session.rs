@@ -75,8 +75,7 @@ pub fn of_attempt(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<Ac
 
 /// The session that the workflow's runs know by this id of ours.
 pub fn find(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Option<AcpSession> {
-    let is_it =
-        |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.plan.session_id == session);
+    let is_it = |attempt: &AttemptId| record::read(mailbox, &attempt.round, attempt.attempt).is_ok_and(|run| run.session_id == session);
     attempts(mailbox, workflow).filter(is_it).find_map(|attempt| of_attempt(mailbox, &attempt.round, attempt.attempt))
 }
 

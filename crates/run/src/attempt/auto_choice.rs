@@ -15,22 +15,19 @@ pub enum PromptCache {
 }
 
 /// The choice, its reason, and what both ways cost.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AutoChoice {
     /// The reason.
     pub why: String,
     /// About how many tokens a resumed session sends before the answer. Missing if no session can be resumed, or if its transcript does
     /// not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_tokens: Option<u64>,
     /// The state of the cache for those tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<PromptCache>,
     /// The seconds since the cache expired, or until it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_seconds: Option<u64>,
     /// About how many tokens a new session sends: its system prompt, its tools, the prompt and the checkpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh_tokens: Option<u64>,
 }
 

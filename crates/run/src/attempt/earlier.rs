@@ -37,20 +37,17 @@ impl EarlierAttempts {
     /// Counts these attempts, the newest first.
     pub fn count(newest_first: &[Run]) -> Self {
         let now = time::now();
-        let class = |run: &Run| run.progress.failure.as_ref().map(|f| f.class);
-        let is_throttled = |run: &&Run| run.progress.state == RunState::Failed && class(run).is_some_and(Class::waits);
+        let class = |run: &Run| run.failure.as_ref().map(|f| f.class);
+        let is_throttled = |run: &&Run| run.state == RunState::Failed && class(run).is_some_and(Class::waits);
         let throttled = || newest_first.iter().take_while(is_throttled);
-        let others = || {
-            newest_first
-                .iter()
-                .filter(|r| r.progress.state != RunState::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()))
-        };
+        let others =
+            || newest_first.iter().filter(|r| r.state != RunState::Interrupted && !class(r).is_some_and(|c| c.waits() || c.is_limit()));
         let is_its_own = |f: &&Failure| matches!(f.class, Class::Agent | Class::Program);
-        let signature = |run: &Run| run.progress.failure.as_ref().filter(is_its_own).map(|f| f.signature.clone());
+        let signature = |run: &Run| run.failure.as_ref().filter(is_its_own).map(|f| f.signature.clone());
         Self {
             counted: u32::try_from(others().count()).unwrap_or(u32::MAX),
             throttled: u32::try_from(throttled().count()).unwrap_or(u32::MAX),
-            throttled_since: throttled().filter_map(|r| r.progress.ended_at).filter(|at| *at <= now).last(),
+            throttled_since: throttled().filter_map(|r| r.ended_at).filter(|at| *at <= now).last(),
             signatures: others().map_while(signature).collect(),
         }
     }
@@ -65,7 +62,6 @@ impl EarlierAttempts {
 mod tests {
     use super::*;
     use crate::attempt::failure::Failure;
-    use crate::attempt::record::Progress;
     use crate::task::{self, Task};
     use askbox_config::Config;
     use chrono::TimeDelta;
@@ -77,10 +73,7 @@ mod tests {
         let begun = task::begin(&mailbox, &Config::default(), Task::new("w".parse().unwrap(), "do it")).unwrap();
         let (now, hour) = (time::now(), TimeDelta::hours(1));
         let failure = || Some(Failure::new(Class::Throttled, "529", &begun.workflow_id));
-        let throttled = |ended_at: Time| Run {
-            progress: Progress { state: RunState::Failed, ended_at: Some(ended_at), failure: failure(), ..Progress::claimed_now() },
-            ..begun.clone()
-        };
+        let throttled = |ended_at: Time| Run { state: RunState::Failed, ended_at: Some(ended_at), failure: failure(), ..begun.clone() };
         let since = |dates: &[Time]| EarlierAttempts::count(&dates.iter().copied().map(throttled).collect::<Vec<_>>()).throttled_since;
         assert_eq!(since(&[now - hour, now - hour * 2]), Some(now - hour * 2));
         assert_eq!(since(&[now - hour, now + hour * 100_000]), Some(now - hour));

@@ -238,55 +238,55 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     let lock = mailbox.lock(&run.workflow_id)?;
     let round = run.round();
     let ending = ending.judged(mailbox, &lock, &run)?;
-    run.progress.ended_at = Some(time::now());
-    run.progress.retry_at = None;
-    run.progress.failure = ending.failure(&run.workflow_id);
+    run.ended_at = Some(time::now());
+    run.retry_at = None;
+    run.failure = ending.failure(&run.workflow_id);
     let ending = &if run.is_exec() { ending.without_another_attempt() } else { ending };
-    if let Some(failure) = run.progress.failure.as_mut().filter(|_| run.plan.runner == EXEC) {
+    if let Some(failure) = run.failure.as_mut().filter(|_| run.runner == EXEC) {
         failure.todo = format!("go on: relaunch exec {} -- PROGRAM", run.workflow_id);
     }
     match ending {
         // A judged ending never awaits.
         Ending::Delivered { text, cost_usd } | Ending::Awaits { text, cost_usd } => {
-            run.progress.state = RunState::Delivered;
-            run.progress.why = no_result::unasked(mailbox, &lock, &run)?;
-            run.progress.result = Some(shorten(text.raw()));
-            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
+            run.state = RunState::Delivered;
+            run.why = no_result::unasked(mailbox, &lock, &run)?;
+            run.result = Some(shorten(text.raw()));
+            run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Asking { question, cost_usd } => {
             // The answer is for this session. The record does not have it yet if the agent asked at once, or if its supervisor died.
-            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.plan.session_id))?;
-            run.progress.state = RunState::Asking;
-            run.progress.why = None;
-            run.progress.asks = Some(*question);
-            run.progress.cost_usd = run.progress.cost_usd.or(*cost_usd);
+            workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.session_id))?;
+            run.state = RunState::Asking;
+            run.why = None;
+            run.asks = Some(*question);
+            run.cost_usd = run.cost_usd.or(*cost_usd);
         }
         Ending::Throttled { why, resets_at: Some(at), .. } => {
-            run.progress.state = RunState::Failed;
-            run.progress.why = Some(why.clone());
+            run.state = RunState::Failed;
+            run.why = Some(why.clone());
             // All runs of the account wait for the same moment, which the machine's clock may reach a little early.
-            run.progress.retry_at = Some((*at + AFTER_RESET).max(later(config.relaunch.pause(1))));
+            run.retry_at = Some((*at + AFTER_RESET).max(later(config.relaunch.pause(1))));
         }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Undone { then: Then::Later, why, .. } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } | Ending::Undone { then: Then::Retry, why, .. } => failed(mailbox, config, &mut run, why)?,
         Ending::NoFolder { folder, now } => {
-            run.progress.state = RunState::Parked;
-            run.progress.why = Some(no_folder(folder, now.as_deref()));
+            run.state = RunState::Parked;
+            run.why = Some(no_folder(folder, now.as_deref()));
         }
         Ending::Hopeless { why, .. } | Ending::Refused { why, .. } | Ending::Undone { then: Then::Never, why, .. } => {
-            run.progress.state = RunState::Parked;
-            run.progress.why = Some(why.clone());
+            run.state = RunState::Parked;
+            run.why = Some(why.clone());
         }
         Ending::Interrupted { why, .. } => {
-            run.progress.state = RunState::Interrupted;
-            run.progress.why = Some(why.clone());
+            run.state = RunState::Interrupted;
+            run.why = Some(why.clone());
         }
     }
     if !run.is_delivered() {
         // A person, and the next attempt, have to know.
-        run.progress.why = once::beside(mailbox, &round, run.progress.why.take());
+        run.why = once::beside(mailbox, &round, run.why.take());
     }
     if run.is_delivered() {
         // Both files are written before either is synced, so that the syncs overlap.
@@ -299,13 +299,13 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         return Ok(run);
     }
     record::write(mailbox, &run)?;
-    match run.progress.state {
+    match run.state {
         RunState::Failed => {
             audit::record(
                 mailbox,
                 Entry::about_round(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(in_audit(&run)),
             );
-            if let Some(at) = run.progress.retry_at {
+            if let Some(at) = run.retry_at {
                 Timer { at, due: Due::Retry, round }.arm(mailbox)?;
             }
         }
@@ -320,25 +320,25 @@ fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait:
     let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
     let retry_at = later(pause);
     let deadline = config.relaunch.throttle_deadline.0;
-    let since = history.throttled_since.or(run.progress.ended_at).unwrap_or_else(time::now);
+    let since = history.throttled_since.or(run.ended_at).unwrap_or_else(time::now);
     if (retry_at - since).to_std().unwrap_or_default() > deadline {
-        run.progress.state = RunState::Parked;
-        run.progress.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
+        run.state = RunState::Parked;
+        run.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
     } else {
-        run.progress.state = RunState::Failed;
-        run.progress.why = Some(why.to_owned());
-        run.progress.retry_at = Some(retry_at);
+        run.state = RunState::Failed;
+        run.why = Some(why.to_owned());
+        run.retry_at = Some(retry_at);
     }
     Ok(())
 }
 
 fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
     let history = EarlierAttempts::before(mailbox, run)?;
-    let signature = run.progress.failure.as_ref().map_or("", |f| &f.signature);
+    let signature = run.failure.as_ref().map_or("", |f| &f.signature);
     let (count, same) = (history.counted + 1, history.same(signature) + 1);
     let limits = &config.relaunch;
-    run.progress.state = RunState::Parked;
-    run.progress.why = Some(if count == limits.attempts {
+    run.state = RunState::Parked;
+    run.why = Some(if count == limits.attempts {
         format!("{why} (attempt {count} of {count})")
     } else if count > limits.attempts {
         // The round was retried by hand, or the limit was lowered.
@@ -346,8 +346,8 @@ fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Resul
     } else if limits.same_failure > 0 && same >= limits.same_failure {
         format!("{why} (the same failure {same} times in a row)")
     } else {
-        run.progress.state = RunState::Failed;
-        run.progress.retry_at = Some(later(limits.pause(count)));
+        run.state = RunState::Failed;
+        run.retry_at = Some(later(limits.pause(count)));
         why.to_owned()
     });
     Ok(())
@@ -381,6 +381,6 @@ pub fn park(mailbox: &Mailbox, run: &Run) -> Result<()> {
 /// The end of an attempt as the audit trail has it: the class of the failure, and where to read the reason. It holds no words of an
 /// agent.
 fn in_audit(run: &Run) -> String {
-    let class = run.progress.failure.as_ref().map_or("stopped", |failure| failure.class.word());
+    let class = run.failure.as_ref().map_or("stopped", |failure| failure.class.word());
     format!("{class}; the reason is in runs/{}/run.json", run.token())
 }

@@ -151,6 +151,7 @@ impl Class {
 }
 
 /// A failure, as `run.json` records it.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Failure {
     /// The class.
@@ -161,13 +162,10 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub todo: String,
     /// The HTTP status with which the API refused, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The exit status of a plain program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
     /// The number of the Unix signal that ended such a program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
 }
 

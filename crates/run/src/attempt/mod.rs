@@ -1,7 +1,6 @@
 //! One attempt to deliver a round: its record, and how it ends.
 //!
 //! - `record`: the record of an attempt: its plan and its progress, and the file that keeps them
-//! - `run_json`: how `run.json` spells a record
 //! - `acp_session`: the session that an attempt opened with an agent that speaks ACP
 //! - `auto_choice`: why `relaunch.mode = "auto"` chose a new or a resumed session
 //! - `failure`: the classes of failures: some pass with waiting, some may be gone at another attempt, some only a person can mend
@@ -30,7 +29,6 @@ mod no_result;
 pub mod once;
 pub mod program_exit;
 pub mod record;
-pub mod run_json;
 pub mod stop_request;
 pub mod suspended_call;
 pub mod trace;

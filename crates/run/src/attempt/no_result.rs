@@ -68,7 +68,7 @@ fn waits(mailbox: &Mailbox, lock: &WorkflowLock, run: &Run, counts: impl Fn(&Que
         let question = &round.document.typed;
         round.id.question != run.question_id
             && counts(question)
-            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.progress.claimed_at)
+            && question.asked_at().or_else(|| question.closed.as_ref().map(|c| c.at)).is_some_and(|at| at >= run.claimed_at)
     };
     let closed = recent_rounds::recent(mailbox, workflow).rounds;
     Ok(round::open_of_workflow(mailbox, workflow).iter().any(asked_since)

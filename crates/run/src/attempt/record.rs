@@ -88,10 +88,12 @@ pub enum Begin {
     },
 }
 
-/// One attempt. `run_json` says how its file spells it.
-#[derive(Debug, Clone, PartialEq)]
+/// One attempt. The next attempt takes over what was planned for it, from `session_id` to `config_dir`.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
-    /// The version of the file's format.
+    /// The version of this format.
+    #[serde(default)]
     pub schema_version: u32,
     /// The workflow.
     pub workflow_id: WorkflowId,
@@ -99,42 +101,31 @@ pub struct Run {
     pub question_id: QuestionId,
     /// The number of the attempt in its round, from 1.
     pub attempt: u32,
-    /// The kind of process that claimed the round.
+    /// Who claimed the round.
     pub claimant: Claimant,
-    /// What was planned for the attempt. The next attempt takes it over.
-    pub plan: Plan,
-    /// How far the attempt has come. The next attempt begins anew.
-    pub progress: Progress,
-}
-
-/// What was planned for an attempt: which session gets which message, and how the agent is launched.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
     /// The agent's session: the same in every attempt of a round, unless an attempt's session got its message and did nothing.
     pub session_id: SessionId,
     /// How the session begins.
     pub begin: Begin,
-    /// The reason if the session begins in another way than configured.
+    /// Why the session begins otherwise than configured.
     pub begin_why: Option<String>,
-    /// The choice of `relaunch.mode = "auto"`, if that decided.
+    /// The choice of `relaunch.mode = "auto"` with its reason and the costs of both ways, if that decided.
     pub auto: Option<AutoChoice>,
+    /// The hash by which a proof of this attempt is recognized; missing before the launch, and in records of earlier versions.
+    pub nonce_hash: Option<NonceHash>,
     /// The uuid of the message with the answer, the same in every attempt.
     pub message_id: Uuid,
-    /// The name of the runner. The launching process takes the runner from its own configuration.
+    /// The name of the runner that launched it. The launching process takes the runner from its own configuration.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub runner: String,
     /// The agent definition that the session runs as, if one was chosen.
     pub role: Option<String>,
     /// The model, if one was chosen.
     pub model: Option<String>,
-    /// The working folder of the agent, if the operator permits it when the attempt is launched. `None`: the home folder.
+    /// The working folder of the agent, if the operator permits it when the attempt is launched. Missing: the home folder.
     pub cwd: Option<PathBuf>,
     /// The agent's `CLAUDE_CONFIG_DIR`, if the operator permits it when the attempt is launched.
     pub config_dir: Option<PathBuf>,
-}
-
-/// How far an attempt has come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
     /// The state of the attempt.
     pub state: RunState,
     /// When the attempt was put on record.
@@ -149,7 +140,7 @@ pub struct Progress {
     pub why: Option<String>,
     /// The failure, if one ended the attempt.
     pub failure: Option<Failure>,
-    /// The question that the agent asked with a tool of its own. Its turn waits for the answer.
+    /// The question that the agent asked with a tool of its own, and for which its turn waits.
     pub asks: Option<QuestionId>,
     /// The agent's final text: the first 4000 characters.
     pub result: Option<String>,
@@ -159,33 +150,29 @@ pub struct Progress {
     pub cost_usd: Option<f64>,
     /// The version of the agent program, as the program said it.
     pub agent_version: Option<String>,
-    /// The hash that recognizes a proof of this attempt. `None` before the launch, and in records of earlier versions.
-    pub nonce_hash: Option<NonceHash>,
 }
 
-impl Plan {
-    /// The plan for a claimant that takes the answer itself and launches nothing. It says nothing about a launch, because the
-    /// claimant's folder and environment are not the operator's.
-    pub fn without_launch(round: &RoundId) -> Self {
+impl Run {
+    /// The first attempt of a round, claimed now. It says nothing about a launch: the folder and the environment of a claimant that takes
+    /// the answer itself are not the operator's.
+    pub fn first(round: &RoundId, claimant: Claimant) -> Self {
         Self {
+            schema_version: SCHEMA_VERSION,
+            workflow_id: round.workflow.clone(),
+            question_id: round.question,
+            attempt: 1,
+            claimant,
             session_id: SessionId::generate(),
             begin: Begin::Fresh,
             begin_why: None,
             auto: None,
+            nonce_hash: None,
             message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
             runner: String::new(),
             role: None,
             model: None,
             cwd: None,
             config_dir: None,
-        }
-    }
-}
-
-impl Progress {
-    /// The progress of an attempt that is claimed now.
-    pub fn claimed_now() -> Self {
-        Self {
             state: RunState::Claimed,
             claimed_at: time::now(),
             started_at: None,
@@ -198,23 +185,15 @@ impl Progress {
             reserved_usd: None,
             cost_usd: None,
             agent_version: None,
-            nonce_hash: None,
         }
     }
-}
 
-impl Run {
-    /// The first attempt of a round.
-    pub fn first(round: &RoundId, claimant: Claimant, plan: Plan) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            workflow_id: round.workflow.clone(),
-            question_id: round.question,
-            attempt: 1,
-            claimant,
-            plan,
-            progress: Progress::claimed_now(),
-        }
+    /// The attempt after this one: the same plan for a session, and no progress.
+    pub fn next(self, session_id: SessionId) -> Self {
+        let none = Self::first(&self.round(), self.claimant);
+        let Self { workflow_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir, .. } = self;
+        let attempt = self.attempt + 1;
+        Self { workflow_id, attempt, session_id, begin, begin_why, auto, message_id, runner, role, model, cwd, config_dir, ..none }
     }
 
     /// The round that the attempt delivers.
@@ -234,7 +213,7 @@ impl Run {
 
     /// The uuid of the message that tells the agent to continue, in this attempt.
     pub fn continue_id(&self) -> Uuid {
-        Uuid::new_v5(&self.plan.message_id, &self.attempt.to_be_bytes())
+        Uuid::new_v5(&self.message_id, &self.attempt.to_be_bytes())
     }
 
     /// True if askbox launches an agent for the attempt. Other claimants take the answer and launch nothing.
@@ -244,24 +223,24 @@ impl Run {
 
     /// True if a person runs this attempt with `relaunch exec`. Nothing else goes on with it by itself.
     pub fn is_exec(&self) -> bool {
-        self.plan.runner == EXEC
+        self.runner == EXEC
     }
 
     /// True if the agent has the answer, or whatever else the round was to bring it.
     pub fn is_delivered(&self) -> bool {
-        matches!(self.progress.state, RunState::Delivered | RunState::Asking)
+        matches!(self.state, RunState::Delivered | RunState::Asking)
     }
 
     /// True if waiting mends the failure. Such an attempt does not count against `relaunch.attempts`.
     pub fn is_throttled(&self) -> bool {
-        self.progress.failure.as_ref().is_some_and(|f| f.class.waits())
+        self.failure.as_ref().is_some_and(|f| f.class.waits())
     }
 
     /// The earliest time of the next attempt; `None` if it may start now. `longest` is the longest pause of the configuration.
     pub fn waits_until(&self, longest: Duration, now: Time) -> Option<Time> {
-        let at = self.progress.retry_at?;
+        let at = self.retry_at?;
         // The pause as it was chosen. If the attempt ended later than now, the clock was set back since.
-        let chosen = self.progress.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
+        let chosen = self.ended_at.and_then(|ended| (at - ended).to_std().ok()).unwrap_or(longest);
         time::is_ahead(at, chosen.min(longest), now).then_some(at)
     }
 
@@ -269,8 +248,8 @@ impl Run {
     fn shortened(&self) -> Self {
         let short = |why: &Option<String>| why.as_ref().map(|w| if w.len() > MAX_WHY { text::excerpt(w, MAX_WHY / 4) } else { w.clone() });
         let mut run = self.clone();
-        run.plan.begin_why = short(&self.plan.begin_why);
-        run.progress.why = short(&self.progress.why);
+        run.begin_why = short(&self.begin_why);
+        run.why = short(&self.why);
         run
     }
 
@@ -400,4 +379,81 @@ pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
     let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.name.to_str()?.parse().ok()).collect();
     attempts.sort_unstable();
     Ok(attempts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_mailbox::document::Document;
+
+    const EVERY_FIELD: &str = r#"{
+  "schema_version": 1,
+  "workflow_id": "w",
+  "question_id": "15c96f27-091a-5dc1-bcce-0d2e49721bc0",
+  "attempt": 2,
+  "claimant": "supervisor",
+  "session_id": "25c96f27-091a-4dc1-bcce-0d2e49721bc0",
+  "begin": {"how":"fork","from":"35c96f27-091a-4dc1-bcce-0d2e49721bc0"},
+  "begin_why": "b",
+  "auto": {"why":"a","resume_tokens":2,"cache":"warm","cache_seconds":3,"fresh_tokens":1},
+  "nonce_hash": "45c96f27-091a-5dc1-bcce-0d2e49721bc0",
+  "message_id": "55c96f27-091a-5dc1-bcce-0d2e49721bc0",
+  "runner": "claude",
+  "role": "r",
+  "model": "m",
+  "cwd": "/c",
+  "config_dir": "/d",
+  "state": "failed",
+  "claimed_at": "2026-01-01T00:00:00Z",
+  "started_at": "2026-01-01T00:00:01Z",
+  "ended_at": "2026-01-01T00:00:02Z",
+  "retry_at": "2026-01-01T00:00:03Z",
+  "why": "y",
+  "failure": {"class":"agent","signature":"s"},
+  "asks": "65c96f27-091a-5dc1-bcce-0d2e49721bc0",
+  "result": "t",
+  "reserved_usd": 0.5,
+  "cost_usd": 0.25,
+  "agent_version": "2"
+}
+"#;
+
+    fn parse(text: &str) -> askbox_mailbox::error::Result<Document<Run>> {
+        Document::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn a_record_is_written_as_it_was_read_field_by_field() {
+        let read = parse(EVERY_FIELD).unwrap();
+        let written = Document::new(read.typed).unwrap().to_file().unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), EVERY_FIELD);
+    }
+
+    #[test]
+    fn a_new_attempt_spells_out_nothing_that_it_does_not_have() {
+        let read = parse(EVERY_FIELD).unwrap().typed;
+        let first = Run::first(&read.round(), Claimant::Inline);
+        let names = Document::new(first).unwrap();
+        let expected = "schema_version workflow_id question_id attempt claimant session_id begin message_id state claimed_at";
+        assert_eq!(names.names().collect::<Vec<_>>().join(" "), expected);
+    }
+
+    #[test]
+    fn an_unknown_field_of_a_record_survives_whatever_it_holds() {
+        let theirs = r#""theirs": [1e999, "\ud800"]"#;
+        let mut document = parse(&EVERY_FIELD.replacen('{', &format!("{{\n  {theirs},"), 1)).unwrap();
+        document.typed.state = RunState::Parked;
+        document.update().unwrap();
+        let text = String::from_utf8(document.to_file().unwrap()).unwrap();
+        assert!(text.contains(theirs) && text.contains(r#""state": "parked""#), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_value_of_a_record_is_named_by_its_field() {
+        let wrong = [(r#""/c""#, "7", "cwd: invalid type"), (r#""failed""#, r#""lost""#, "state: unknown variant")];
+        for (right, wrong, expected) in wrong {
+            let error = parse(&EVERY_FIELD.replace(right, wrong)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub enum Told {
 /// Decides what the session is told first. `continued` is the session that the attempt resumes or forks, if it does.
 pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option<&str>) -> Told {
     let Some(session) = continued else { return Told::TheMessage };
-    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let file = dir.and_then(|d| transcript::find(&d, session)).and_then(|t| std::fs::File::open(t).ok());
     let suspended = file.map(transcript::suspended_call).unwrap_or_default();
     let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
@@ -59,7 +59,7 @@ pub fn question_of(mailbox: &Mailbox, run: &Run, call: &str) -> Option<QuestionI
 
 /// The newest question that a call in this attempt's session asked, whatever has become of it since.
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.plan.session_id))
+    question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.session_id))
 }
 
 /// True if the records prove that an agent of the workflow asked this question: an attempt ended to wait for it, or the session of an
@@ -69,9 +69,9 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
     let Some(id) = question.question_id else { return Ok(false) };
     for round in list::newest_rounds_of(mailbox, &question.workflow_id).into_iter().take(list::SEARCHED) {
         for attempt in record::attempts(mailbox, &round)?.into_iter().rev() {
-            let waits = |run: Run| match run.progress.state {
-                RunState::Asking => run.progress.asks == Some(id),
-                RunState::Running => question.session_id == Some(run.plan.session_id),
+            let waits = |run: Run| match run.state {
+                RunState::Asking => run.asks == Some(id),
+                RunState::Running => question.session_id == Some(run.session_id),
                 _ => false,
             };
             if record::read(mailbox, &round, attempt).is_ok_and(waits) {
@@ -85,7 +85,7 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
 /// The question that the supervisor of this attempt held its agent for. It is about a call that is not suspended, or from an MCP
 /// server. Its answer may be claimed already.
 pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.plan.session_id);
+    let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
         let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
         let mut held =
@@ -144,5 +144,5 @@ fn mark(mailbox: &Mailbox, run: &Run) -> std::path::PathBuf {
 /// True if Claude Code refused to continue the session without a message in the attempt before.
 fn was_refused(mailbox: &Mailbox, run: &Run) -> bool {
     let before = run.attempt.checked_sub(1).filter(|n| *n > 0).and_then(|n| record::read(mailbox, &run.round(), n).ok());
-    before.and_then(|run| run.progress.why).is_some_and(|why| why.contains("No deferred tool marker"))
+    before.and_then(|run| run.why).is_some_and(|why| why.contains("No deferred tool marker"))
 }

@@ -64,5 +64,5 @@ fn final_text(mailbox: &Mailbox, run: &ArchivedRun) -> Result<String> {
         }
         Ok(())
     })?;
-    Ok(last.or_else(|| newest.progress.result.clone()).unwrap_or_default())
+    Ok(last.or_else(|| newest.result.clone()).unwrap_or_default())
 }

@@ -49,11 +49,11 @@ pub(super) fn inherit(
     let refused =
         |what: String, instead: String| Err(Error::conflict(format!("--fork: {what}"), format!("{instead}, or leave --fork out")));
     let (runner, _) = config.runner_of(child)?;
-    if parent.plan.runner != runner {
-        let said = format!("{workflow} runs with [runner.{}], and {child} with [runner.{runner}]", parent.plan.runner);
+    if parent.runner != runner {
+        let said = format!("{workflow} runs with [runner.{}], and {child} with [runner.{runner}]", parent.runner);
         return refused(said, "give it an id that the same runner runs".into());
     }
-    if let (Some(folder), Some(parents)) = (folder, &parent.plan.cwd)
+    if let (Some(folder), Some(parents)) = (folder, &parent.cwd)
         && !is_same(folder, parents)
     {
         let said = format!("{workflow} runs in {}, and a fork of its session can only work there", parents.display());
@@ -63,14 +63,14 @@ pub(super) fn inherit(
         let said = format!("the session of {workflow} has no transcript");
         return refused(said, "let the agent program keep transcripts".into());
     }
-    let fork = ForkOf { session: parent.plan.session_id, of: workflow.clone() };
-    Ok(Inherited { fork, cwd: parent.plan.cwd, role: parent.plan.role, model: parent.plan.model })
+    let fork = ForkOf { session: parent.session_id, of: workflow.clone() };
+    Ok(Inherited { fork, cwd: parent.cwd, role: parent.role, model: parent.model })
 }
 
 /// The transcript of the run that calls this. Its first message may be on its way.
 fn transcript_of(run: &Run) -> Option<PathBuf> {
-    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)))?;
-    transcript::wait_for(&dir, &run.plan.session_id.to_string(), Instant::now() + transcript::FIRST_MESSAGE)
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)))?;
+    transcript::wait_for(&dir, &run.session_id.to_string(), Instant::now() + transcript::FIRST_MESSAGE)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -101,7 +101,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
-        let class = run.as_ref().and_then(|r| r.progress.failure.as_ref()).map(|f| f.class);
+        let class = run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class);
         if class == Some(Class::Tree) && !awaits::of_child(mailbox, workflow)?.is_empty() {
             return Ok(Found::Other(OwnState::Held));
         }
@@ -110,8 +110,8 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
         {
             return Ok(Found::Cut(Box::new(run)));
         }
-        let end = if run.as_ref().is_some_and(|r| r.progress.state == RunState::Interrupted) { End::Interrupted } else { End::Parked };
-        return Ok(ended(workflow, end, run.and_then(|r| r.progress.why).unwrap_or_default()));
+        let end = if run.as_ref().is_some_and(|r| r.state == RunState::Interrupted) { End::Interrupted } else { End::Parked };
+        return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
     }
     if let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? {
         return Ok(ended(workflow, End::Parked, held.why()));
@@ -219,7 +219,7 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
             last = Some(text.raw().to_owned());
         }
     }
-    last.or_else(|| run.progress.result.clone()).unwrap_or_default()
+    last.or_else(|| run.result.clone()).unwrap_or_default()
 }
 
 /// The text that an agent had written when it was cut off.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::attempt::record::{self, Begin, Plan, Run};
+use crate::attempt::record::{self, Begin, Run};
 use crate::claim::hand_started::HandStarted;
 use crate::claim::plan;
 use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
@@ -86,7 +86,7 @@ impl By<'_> {
 
     /// The round's first attempt.
     fn first_attempt(self, mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<Run> {
-        let taken = |delivery: Delivery| Ok(Run::first(round, delivery.claimant(), Plan::without_launch(round)));
+        let taken = |delivery: Delivery| Ok(Run::first(round, delivery.claimant()));
         match self {
             Self::Person(config) | Self::Watcher(config) => plan::first(mailbox, config, question, round),
             Self::Asker(..) => taken(Delivery::Waiter),
@@ -195,9 +195,9 @@ fn left_to_another(mailbox: &Mailbox, by: By<'_>, question: &Question, round: &R
 
 /// The live run whose session is to be forked: it asked on behalf of another workflow and then went on.
 fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
-    let Begin::Fork { from, of: Some(parent) } = &run.plan.begin else { return Ok(None) };
+    let Begin::Fork { from, of: Some(parent) } = &run.begin else { return Ok(None) };
     for round in list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == *parent) {
-        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.plan.session_id == *from);
+        let has_session = record::latest(mailbox, &round)?.is_some_and(|r| r.session_id == *from);
         if has_session && Lock::is_held(&record::lock_path(mailbox, &round))? {
             return Ok(Some(round));
         }

@@ -138,7 +138,7 @@ impl Given {
     fn notice(&self, run: &Run) -> Option<Notice> {
         let result = |of: Option<&str>| {
             let of_subagents = subagents::transcripts(&self.transcript);
-            let has = |path: PathBuf| open(&path).is_some_and(|file| transcript::has_result_since(file, run.progress.claimed_at, of));
+            let has = |path: PathBuf| open(&path).is_some_and(|file| transcript::has_result_since(file, run.claimed_at, of));
             std::iter::once(self.transcript.clone()).chain(of_subagents).any(has).then_some(Notice::Shown)
         };
         match &self.sign {
@@ -166,7 +166,7 @@ pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agen
 /// Looks whether the agent has heard the answer of this claim. `None` if it was not given to an agent that can be watched.
 pub fn look(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
     let given = Given::read(mailbox, run)?;
-    let given_at = disk::metadata(path(mailbox, run)).and_then(|file| file.modified()).map_or(run.progress.claimed_at, Time::from);
+    let given_at = disk::metadata(path(mailbox, run)).and_then(|file| file.modified()).map_or(run.claimed_at, Time::from);
     let lives = given.agent.lives();
     // In this order: an agent that has ended writes no more.
     let notice = given.notice(run);

@@ -64,7 +64,7 @@ pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<On
         other => other?,
     };
     let is_left = match Delivery::of_claimed(&document.typed, &run) {
-        Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.progress.state == RunState::Claimed,
+        Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.state == RunState::Claimed,
         Delivery::Launch | Delivery::MainAgent => false,
     };
     if is_left && heard::goes_on(mailbox, &run) == Some(true) {

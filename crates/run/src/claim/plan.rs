@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::attempt::acp_session;
 use crate::attempt::auto_choice::AutoChoice;
-use crate::attempt::record::{self, Begin, Claimant, Plan, Run};
+use crate::attempt::record::{self, Begin, Claimant, Run};
 use crate::attempt::suspended_call;
 use crate::claim::auto;
 use crate::delivery::Delivery;
@@ -39,7 +39,7 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         // A program has no session that could be continued.
         RunnerKind::Program => Decided { begin: Begin::Fresh, why: None, auto: None, transcript: None },
     };
-    let plan = Plan {
+    Ok(Run {
         auto: auto(mailbox, question, &decided),
         begin: decided.begin,
         begin_why: decided.why.or(why),
@@ -48,9 +48,8 @@ pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &Ro
         model: known.as_ref().and_then(|w| w.model.clone()),
         cwd,
         config_dir,
-        ..Plan::without_launch(round)
-    };
-    Ok(Run::first(round, Delivery::Launch.claimant(), plan))
+        ..Run::first(round, Delivery::Launch.claimant())
+    })
 }
 
 /// True if the process that gets the answer will know only the question and the answer: it begins a new session without a checkpoint. The configuration is asked for only if there is a session that may be continued. The transcript of that session
@@ -240,7 +239,7 @@ fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workf
 fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: SessionId) -> Result<bool> {
     let rounds = list::newest_rounds_of(mailbox, workflow);
     for round in rounds.into_iter().take(list::SEARCHED) {
-        if record::latest(mailbox, &round)?.is_some_and(|run| run.claimant == Claimant::Supervisor && run.plan.session_id == session) {
+        if record::latest(mailbox, &round)?.is_some_and(|run| run.claimant == Claimant::Supervisor && run.session_id == session) {
             return Ok(true);
         }
     }

@@ -190,14 +190,14 @@ impl Claim<OnRecord> {
 
     /// Closes the round as delivered: the claimant has delivered the answer itself.
     pub fn delivered(mut self, mailbox: &Mailbox, by: &str) -> Result<()> {
-        self.run.progress.state = RunState::Delivered;
+        self.run.state = RunState::Delivered;
         self.close(mailbox, Closing::now(Closed::Delivered, by, None))
     }
 
     /// Closes the round as superseded: nobody got its answer, and the question is asked anew.
     pub fn superseded(mut self, mailbox: &Mailbox, by: &str, why: &str) -> Result<()> {
-        self.run.progress.state = RunState::Interrupted;
-        self.run.progress.why = Some(why.to_owned());
+        self.run.state = RunState::Interrupted;
+        self.run.why = Some(why.to_owned());
         self.close(mailbox, Closing::now(Closed::Superseded, by, Some(why.to_owned())))
     }
 
@@ -217,7 +217,7 @@ impl Claim<OnRecord> {
     /// Closes the round in this way.
     pub(crate) fn close(mut self, mailbox: &Mailbox, closing: Closing) -> Result<()> {
         let lock = mailbox.lock(&self.run.workflow_id)?;
-        self.run.progress.ended_at = Some(askbox_mailbox::time::now());
+        self.run.ended_at = Some(askbox_mailbox::time::now());
         record::write(mailbox, &self.run)?;
         close::claimed(mailbox, &lock, Folder::Running, self.run.question_id, closing)
     }
@@ -228,8 +228,8 @@ pub(crate) fn make_durable(mailbox: &Mailbox, lock: &WorkflowLock, document: &Qu
     record::make_durable(mailbox, run)?;
     workflows::update(mailbox, lock, |w| {
         w.parent = w.parent.take().or_else(|| document.typed.parent.clone());
-        moved_folder::note(w, run.plan.cwd.as_deref());
-        w.config_dir = run.plan.config_dir.clone().or_else(|| w.config_dir.take());
+        moved_folder::note(w, run.cwd.as_deref());
+        w.config_dir = run.config_dir.clone().or_else(|| w.config_dir.take());
     })
     .map(drop)
 }

@@ -64,18 +64,17 @@ pub struct Archived {
 }
 
 /// The result: the amount that was removed and archived, or would be.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// True if this was a dry run, which changes nothing.
     pub dry_run: bool,
     /// Rounds that are younger than this were kept; missing if all were kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Span>,
     /// The amount that was removed for good, apart from archives.
     #[serde(flatten)]
     pub removed: Tally,
     /// What was archived; missing if nothing is to be.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub archived: Option<Archived>,
     /// The months whose archives were removed for good.
     #[serde(skip_serializing_if = "Vec::is_empty")]

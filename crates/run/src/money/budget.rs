@@ -91,7 +91,7 @@ impl Allowance {
                 let left = left_of_round.map_or(day.free() / slots as f64, |left| left.min(day.free()));
                 limits.push(Limit { key: DAY, limit: day.limit, left });
                 held = day.spent < day.limit && day.free() <= 0.0;
-                run.progress.reserved_usd = least(&limits).map(|tightest| tightest.left).filter(|left| *left > 0.0);
+                run.reserved_usd = least(&limits).map(|tightest| tightest.left).filter(|left| *left > 0.0);
                 record::write(mailbox, run)?;
             }
         }

@@ -79,7 +79,7 @@ impl Book {
     /// The book of an attempt, empty.
     pub fn of_run(mailbox: &Mailbox, run: &Run) -> Self {
         let blank = Booking {
-            at: run.progress.claimed_at,
+            at: run.claimed_at,
             workflow_id: run.workflow_id.clone(),
             question_id: run.question_id,
             attempt: run.attempt,
@@ -265,7 +265,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     for attempt in record::attempts(mailbox, round)? {
         match record::read(mailbox, round, attempt) {
             Err(e) if e.is_missing_file() => {}
-            other => sum = other?.progress.cost_usd.filter(|usd| is_cost(*usd)).map(|c| sum.unwrap_or(0.0) + c).or(sum),
+            other => sum = other?.cost_usd.filter(|usd| is_cost(*usd)).map(|c| sum.unwrap_or(0.0) + c).or(sum),
         }
     }
     Ok(sum)
@@ -273,7 +273,7 @@ pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
 
 /// US dollars of these attempts of a round.
 pub fn of_attempts(attempts: &[Run]) -> Option<f64> {
-    attempts.iter().fold(None, |total, attempt| sum(total, attempt.progress.cost_usd))
+    attempts.iter().fold(None, |total, attempt| sum(total, attempt.cost_usd))
 }
 
 /// Books the turns that a dead supervisor had recorded but not booked. Returns the US dollars of the attempt. A cost that cannot be booked
@@ -381,7 +381,7 @@ mod tests {
         let path = day_file(&mailbox, day);
         let away = path.with_extension("away");
         let round = booking(day, 2, 1).attempt().round;
-        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant(), record::Plan::without_launch(&round));
+        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant());
         let mut book = Book::of_run(&mailbox, &run);
         std::fs::rename(&path, &away).unwrap();
         std::fs::create_dir(&path).unwrap();
@@ -404,7 +404,7 @@ mod tests {
     fn recovery_goes_on_if_a_cost_cannot_be_booked() {
         let (_folder, mailbox, day) = booked(1);
         let round = booking(day, 2, 1).attempt().round;
-        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant(), record::Plan::without_launch(&round));
+        let run = Run::first(&round, crate::delivery::Delivery::Launch.claimant());
         std::fs::create_dir_all(run.folder(&mailbox)).unwrap();
         let event = serde_json::to_vec(&Event { seq: 1, at: day, kind: turn(1.5) }).unwrap();
         std::fs::write(run.folder(&mailbox).join("events.jsonl"), [event.as_slice(), b"\n"].concat()).unwrap();

@@ -37,9 +37,9 @@ impl Day {
                 continue;
             }
             match record::latest(mailbox, &round) {
-                Ok(Some(run)) if matches!(run.progress.state, RunState::Claimed | RunState::Running) => {
-                    since = since.min(run.progress.claimed_at);
-                    held.extend(run.progress.reserved_usd.map(|usd| (run.id(), usd)));
+                Ok(Some(run)) if matches!(run.state, RunState::Claimed | RunState::Running) => {
+                    since = since.min(run.claimed_at);
+                    held.extend(run.reserved_usd.map(|usd| (run.id(), usd)));
                 }
                 Ok(_) => {}
                 // One unreadable record must not hold up every other run. Assume that the run reserved the most that a run may.

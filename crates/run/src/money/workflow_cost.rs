@@ -82,7 +82,7 @@ impl Sum for Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::record::{self, Plan, Run};
+    use crate::attempt::record::{self, Run};
 
     use crate::delivery::Delivery;
     use askbox_mailbox::Folder;
@@ -106,8 +106,8 @@ mod tests {
         fn begin(&mut self) -> RoundId {
             let round = RoundId { workflow: self.workflow.clone(), question: QuestionId::generate() };
             recent_rounds::make_folder(&self.mailbox, &round).unwrap();
-            let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
-            run.progress.cost_usd = Some(1.0);
+            let mut run = Run::first(&round, Delivery::Launch.claimant());
+            run.cost_usd = Some(1.0);
             record::create(&self.mailbox, &run).unwrap();
             self.rounds.push(round.clone());
             round

@@ -66,13 +66,13 @@ impl Sum for AtWork {
 /// The span from an attempt's launch to its end. If its supervisor died, the span ends with the last event, because recovery may have
 /// recorded the end days later.
 fn span(mailbox: &Mailbox, run: &Run) -> Result<Option<Span>> {
-    let Some(begin) = run.progress.started_at else { return Ok(None) };
+    let Some(begin) = run.started_at else { return Ok(None) };
     let to = |end: Time| (begin.timestamp_millis(), end.timestamp_millis());
-    if run.progress.state == RunState::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
+    if run.state == RunState::Running && Lock::is_held(&record::lock_path(mailbox, &run.round()))? {
         return Ok(Some(to(time::now())));
     }
     let last_event = disk::metadata(run.folder(mailbox).join("events.jsonl")).and_then(|m| m.modified()).ok().map(Time::from);
-    Ok(last_event.into_iter().chain(run.progress.ended_at).min().map(to))
+    Ok(last_event.into_iter().chain(run.ended_at).min().map(to))
 }
 
 fn cut((begin, end): Span, longest_ms: u64) -> Span {
@@ -97,7 +97,6 @@ fn merged(mut spans: Vec<Span>) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::record::Plan;
     use crate::delivery::Delivery;
     use askbox_mailbox::Folder;
     use askbox_mailbox::id::QuestionId;
@@ -144,8 +143,8 @@ mod tests {
         let mut work = |rounds: &mut Vec<RoundId>| {
             let round = RoundId { workflow: workflow.clone(), question: QuestionId::generate() };
             recent_rounds::make_folder(&mailbox, &round).unwrap();
-            let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
-            (run.progress.started_at, run.progress.ended_at) = (Some(at), Some(at + Duration::from_secs(2)));
+            let mut run = Run::first(&round, Delivery::Launch.claimant());
+            (run.started_at, run.ended_at) = (Some(at), Some(at + Duration::from_secs(2)));
             at += Duration::from_secs(5);
             record::create(&mailbox, &run).unwrap();
             let document = serde_json::json!({ "workflow_id": "w", "question_id": round.question, "question": "?",

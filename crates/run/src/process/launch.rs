@@ -54,9 +54,9 @@ const NO_SUCH_ENTRY: &str = "No message found with message.uuid";
 
 /// How the session of `run` begins now. If the chosen session has a transcript, an earlier attempt began it, so it is resumed.
 pub fn session_start(mailbox: &Mailbox, run: &Run) -> SessionStart {
-    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let transcript = |session: &str| dir.as_ref().and_then(|d| transcript::find(d, session));
-    match (transcript(&run.plan.session_id.to_string()), &run.plan.begin) {
+    match (transcript(&run.session_id.to_string()), &run.begin) {
         (Some(begun), _) => SessionStart::Continue { behind: behind(mailbox, run, &begun) },
         (None, Begin::Fork { from, .. }) if transcript(&from.to_string()).is_some() => SessionStart::Fork(from.to_string()),
         _ => SessionStart::New,
@@ -68,7 +68,7 @@ pub fn session_start(mailbox: &Mailbox, run: &Run) -> SessionStart {
 fn behind(mailbox: &Mailbox, run: &Run, transcript: &Path) -> Option<String> {
     let told: Vec<String> = (1..run.attempt).map(|attempt| Run { attempt, ..run.clone() }.continue_id().to_string()).collect();
     let last = record::read(mailbox, &run.round(), run.attempt.checked_sub(1)?);
-    if last.is_ok_and(|last| last.progress.why.is_some_and(|why| why.contains(NO_SUCH_ENTRY))) {
+    if last.is_ok_and(|last| last.why.is_some_and(|why| why.contains(NO_SUCH_ENTRY))) {
         return None;
     }
     transcript::before_unanswered(File::open(transcript).ok()?, &told)
@@ -79,11 +79,11 @@ fn behind(mailbox: &Mailbox, run: &Run, transcript: &Path) -> Option<String> {
 /// - The agent died before the session had a message. Its program would refuse to continue it.
 /// - The session has the attempt's message, and the agent has not answered it. A resume would show the model the message twice.
 pub fn is_session_useless(run: &Run) -> bool {
-    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
-    let session = run.plan.session_id.to_string();
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
+    let session = run.session_id.to_string();
     let Some(dir) = dir else { return false };
     let file = transcript::find(&dir, &session).and_then(|t| std::fs::File::open(t).ok());
-    transcript::is_void(&dir, &session) || file.is_some_and(|f| transcript::is_unanswered(f, &run.plan.message_id.to_string()))
+    transcript::is_void(&dir, &session) || file.is_some_and(|f| transcript::is_unanswered(f, &run.message_id.to_string()))
 }
 
 /// The environment variable with the time limit, in milliseconds, of the agent's Bash calls that set none themselves.
@@ -102,7 +102,7 @@ pub fn agent_call(
     handed: &Handed,
 ) -> Invocation {
     let program = Path::new(&runner.program);
-    let session = run.plan.session_id.to_string();
+    let session = run.session_id.to_string();
     let mut call = match start {
         SessionStart::New => Invocation::start(program, &session),
         SessionStart::Continue { behind: None } => Invocation::resume(program, &session),
@@ -129,7 +129,7 @@ pub fn agent_call(
         .allowed_tools(&runner.allowed_tools)
         .extra_args(&runner.args)
         .scrub(std::env::vars_os().map(|(name, _)| name));
-    for (option, value) in [("--model", &run.plan.model), ("--agent", &run.plan.role)] {
+    for (option, value) in [("--model", &run.model), ("--agent", &run.role)] {
         call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
     }
     // Without it, most failures to start leave nothing but a line on standard error.
@@ -138,7 +138,7 @@ pub fn agent_call(
     if std::env::var_os(BASH_TIMEOUT).is_none() {
         call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);
     }
-    if let Some(dir) = &run.plan.config_dir {
+    if let Some(dir) = &run.config_dir {
         call = call.config_dir(dir);
     }
     if let Some(path) = path_with_our_programs() {
@@ -211,7 +211,7 @@ pub(in crate::process) fn environment(mailbox: &Mailbox, run: &Run, handed: &Han
         ("ASKBOX_DIR", mailbox.root().display().to_string()),
         ("ASKBOX_WORKFLOW_ID", id.to_owned()),
         ("WORKFLOW_ID", id.to_owned()),
-        ("ASKBOX_SESSION_ID", run.plan.session_id.to_string()),
+        ("ASKBOX_SESSION_ID", run.session_id.to_string()),
         ("ASKBOX_RUN", run.token()),
         (NONCE, handed.nonce.to_env()),
     ];

@@ -31,9 +31,9 @@ pub(crate) fn config_dir(config: &Config, runner: &Runner, cwd: Option<&Path>, d
 /// [`Error::Failed`] if the operator does not permit the folder or the configuration folder of the record. No other folder is chosen
 /// instead, because the attempt may continue a session that lies there.
 pub fn of_launch(config: &Config, run: &Run) -> Result<WorkFolder> {
-    let (_, runner) = config.runner.find(Some(&run.plan.runner))?;
-    let cwd = run.plan.cwd.as_deref();
-    if let Some(dir) = run.plan.config_dir.as_deref().filter(|dir| !config_dir(config, &runner, cwd, dir)) {
+    let (_, runner) = config.runner.find(Some(&run.runner))?;
+    let cwd = run.cwd.as_deref();
+    if let Some(dir) = run.config_dir.as_deref().filter(|dir| !config_dir(config, &runner, cwd, dir)) {
         return Err(Error::failed(
             format!("{} is not used as CLAUDE_CONFIG_DIR: it is not in relaunch.config_dirs", dir.display()),
             format!("add it there and go on with: relaunch retry {}", run.workflow_id),

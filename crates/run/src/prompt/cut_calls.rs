@@ -16,8 +16,8 @@ const LONGEST_NAME: usize = 80;
 
 /// A line about the calls that were cut off beside the one of this question, behind a line end. Empty if there were none.
 pub(super) fn beside(question: &Question, run: &Run) -> String {
-    let Begin::Fork { from, .. } = &run.plan.begin else { return String::new() };
-    let dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    let Begin::Fork { from, .. } = &run.begin else { return String::new() };
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let session = dir.and_then(|dir| transcript::find(&dir, &from.to_string())).and_then(|path| File::open(path).ok());
     let rejected = session.map(rejected_calls::of_last_turn).unwrap_or_default();
     let own = question.asked.tool_call.as_ref().map(|call| call.id.as_str());

@@ -25,7 +25,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, disk};
 /// the repetition with all that follows in it. So only a session that knows nothing of the work reads about it.
 pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     let message = round_message(mailbox, config, question, run)?;
-    let is_new = run.plan.begin == Begin::Fresh;
+    let is_new = run.begin == Begin::Fresh;
     let past = is_new.then(|| so_far::in_words(mailbox, config, question)).flatten();
     let earlier = earlier_attempt::in_words(&EarlierCalls::before(mailbox, run)?, Has::Nothing);
     Ok(past.into_iter().chain(earlier).fold(message, |text, more| behind(&text, Some(&more))))
@@ -34,7 +34,7 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
 /// The message that the round is to bring, without the calls of earlier attempts.
 pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
     if let Content::Results { results, .. } = question.content() {
-        let template = if matches!(run.plan.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
+        let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
         let values = [
             ("workflow_id", Value::Own(run.workflow_id.as_str())),
@@ -46,7 +46,7 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     // A task is its own message. A session that asked something must not take it for its user's reply.
     if let Content::Task { prompt, .. } = question.content() {
         let (id, prompt_of) = (run.workflow_id.as_str(), ("prompt", Value::Text(prompt)));
-        return Ok(match &run.plan.begin {
+        return Ok(match &run.begin {
             Begin::Fresh => prompt.to_owned(),
             Begin::Fork { of: None, .. } => fill(TASK, &[prompt_of]),
             Begin::Fork { of: Some(parent), .. } => {
@@ -54,7 +54,7 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
             }
         });
     }
-    let template = match (&run.plan.begin, config.relaunch.prompt.own()) {
+    let template = match (&run.begin, config.relaunch.prompt.own()) {
         (Begin::Fork { .. }, _) => RESUMED,
         (Begin::Fresh, Some(own)) => own,
         (Begin::Fresh, None) => match checkpoint(mailbox, question) {
@@ -64,7 +64,7 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
     };
     let answer = match &question.answer {
         Some(answer) => {
-            let kind = config.runner.find(Some(&run.plan.runner)).map_or(RunnerKind::Claude, |(_, runner)| runner.kind);
+            let kind = config.runner.find(Some(&run.runner)).map_or(RunnerKind::Claude, |(_, runner)| runner.kind);
             answer_text::in_words(mailbox, question, answer, run, kind)?
         }
         None => String::new(),
@@ -84,7 +84,7 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
 
 /// What a continued session has to know about its working folder: it was renamed since the question was asked. Empty otherwise.
 pub fn renamed_folder(question: &Question, run: &Run) -> String {
-    match (&question.cwd, &run.plan.cwd) {
+    match (&question.cwd, &run.cwd) {
         (Some(was), Some(now)) if was != now && !was.exists() => {
             format!("\n\nYour working folder was renamed. It is now {}; it was {}.\n", path_in_words(now), path_in_words(was))
         }
@@ -138,7 +138,7 @@ pub fn readable_files(mailbox: &Mailbox, question: &Question, run: &Run) -> Vec<
         Checkpoint::At(path) => Some(path),
         Checkpoint::Unusable(..) | Checkpoint::None => None,
     };
-    let of_past = if run.plan.begin == Begin::Fresh { so_far::files(mailbox, question) } else { Vec::new() };
+    let of_past = if run.begin == Begin::Fresh { so_far::files(mailbox, question) } else { Vec::new() };
     checkpoint.into_iter().chain([answer_text::long_answer(mailbox, run)]).chain(of_task(question)).chain(of_past).collect()
 }
 
@@ -181,7 +181,6 @@ fn of_task(question: &Question) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::record::Plan;
     use crate::delivery::Delivery;
 
     #[test]
@@ -194,7 +193,7 @@ mod tests {
         };
         let answer = question(r#""answer":{"value":"yes","by":"ann"}"#);
         let (task, round) = (question(r#""prompt":"Do it\n""#), answer.round().unwrap());
-        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+        let mut run = Run::first(&round, Delivery::Launch.claimant());
         disk::touch_folder(&run.folder(&mailbox)).unwrap();
         let call = |name: &str, input: &str| {
             format!(r#"{{"seq":1,"at":"2026-01-01T00:00:00Z","type":"tool_call","id":"t","name":"{name}","input":{input}}}"#) + "\n"
@@ -225,12 +224,12 @@ mod tests {
         )
         .unwrap();
         let round = task.round().unwrap();
-        let mut run = Run::first(&round, Delivery::Launch.claimant(), Plan::without_launch(&round));
+        let mut run = Run::first(&round, Delivery::Launch.claimant());
         let config = Config::default();
         assert_eq!(first_message(&mailbox, &config, &task, &run).unwrap(), "The user said: yes");
-        run.plan.begin = Begin::Fork { from: run.plan.session_id, of: None };
+        run.begin = Begin::Fork { from: run.session_id, of: None };
         let told = first_message(&mailbox, &config, &task, &run).unwrap();
-        run.plan.begin = Begin::Fork { from: run.plan.session_id, of: Some("parent".parse().unwrap()) };
+        run.begin = Begin::Fork { from: run.session_id, of: Some("parent".parse().unwrap()) };
         let forked = first_message(&mailbox, &config, &task, &run).unwrap();
         assert!(
             forked.starts_with("You are a fork of the session of workflow parent. ") && forked.ends_with("\n\n> The user said: yes\n"),

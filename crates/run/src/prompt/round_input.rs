@@ -36,14 +36,12 @@ struct RoundInput<'a> {
 }
 
 /// The attempt before this one, and how it ended.
+#[serde_with::skip_serializing_none]
 #[derive(Serialize)]
 struct Earlier {
     attempt: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
 }
 
@@ -78,11 +76,11 @@ fn checkpoint(mailbox: &Mailbox, question: &Question) -> Value {
 /// The newest attempt before this one. A crash can leave an attempt without a record.
 fn earlier(mailbox: &Mailbox, run: &Run) -> Option<Earlier> {
     let last = (1..run.attempt).rev().find_map(|attempt| record::read(mailbox, &run.round(), attempt).ok())?;
-    let failure = last.progress.failure.as_ref();
+    let failure = last.failure.as_ref();
     Some(Earlier {
         attempt: last.attempt,
         exit: failure.and_then(|failure| failure.exit),
         signal: failure.and_then(|failure| failure.signal),
-        why: last.progress.why,
+        why: last.why,
     })
 }

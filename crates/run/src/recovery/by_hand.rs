@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::asking::orphans;
 use crate::attempt::ending::{self, Ending};
-use crate::attempt::record::{self, Plan, Run, RunState};
+use crate::attempt::record::{self, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::delivery::Delivery;
 use crate::process::permitted::WorkFolder;
@@ -73,7 +73,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
     audit::record(mailbox, Entry::about_round("retried", &round).by("operator"));
     // The person chooses the runner now. The earlier attempt may have had another one.
     let (runner, _) = config.runner_of(workflow)?;
-    let last = Run { plan: Plan { runner, ..last.plan.clone() }, ..last };
+    let last = Run { runner, ..last };
     recover::create_next(mailbox, config, &document.typed, &last, cwd)
 }
 
@@ -86,7 +86,7 @@ pub fn is_parked(mailbox: &Mailbox, workflow: &WorkflowId) -> bool {
 pub fn was_stopped(mailbox: &Mailbox, round: &RoundId) -> bool {
     let last = record::latest(mailbox, round).ok().flatten();
     let by_limit = |run: &Run| stop::read_request(&run.folder(mailbox)).is_ok_and(|stop| stop.is_some_and(|stop| stop.by_limit));
-    last.is_some_and(|run| run.progress.state == RunState::Interrupted && run.progress.failure.is_none() && !by_limit(&run))
+    last.is_some_and(|run| run.state == RunState::Interrupted && run.failure.is_none() && !by_limit(&run))
 }
 
 /// Moves a file of the workflow that was mended in quarantine back to its old place, unless a round is parked. Returns whether there
@@ -111,7 +111,7 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, &round))? else { return Ok(None) };
     drop(claiming);
     match record::latest(mailbox, &round)? {
-        Some(run) if matches!(run.progress.state, RunState::Failed | RunState::Claimed | RunState::Running) && run.is_launch() => {
+        Some(run) if matches!(run.state, RunState::Failed | RunState::Claimed | RunState::Running) && run.is_launch() => {
             end_processes(mailbox, &run)?;
             ending::finish(mailbox, config, run, &Ending::Interrupted { why: why.into(), class: None }).map(Some)
         }
@@ -167,7 +167,7 @@ fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
 /// Those of [`record::latest`].
 fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
     for (round, question) in suspended_call::later_rounds(mailbox, run, &[Folder::Running, Folder::Closed]) {
-        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.plan.session_id);
+        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.session_id);
         let launched = record::latest(mailbox, &round)?.is_some_and(|last| Delivery::of_claimed(&question, &last) == Delivery::Launch);
         if is_of_session && launched {
             return Ok(Some(round));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure::{Class, Failure};
-use crate::attempt::record::{self, Progress, Run, RunState};
+use crate::attempt::record::{self, Run, RunState};
 use crate::process::agent_lock;
 use askbox_config::Config;
 use askbox_mailbox::Mailbox;
@@ -22,14 +22,14 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// True if the attempt waits for its agent, which lives elsewhere.
 pub(super) fn is_awaited(run: &Run) -> bool {
-    run.progress.state == RunState::Failed && run.progress.failure.as_ref().is_some_and(|failure| failure.class == Class::Elsewhere)
+    run.state == RunState::Failed && run.failure.as_ref().is_some_and(|failure| failure.class == Class::Elsewhere)
 }
 
 /// Lets the round wait for the agent of `last`, or parks it after [`LONGEST`]. The attempt's record says what it waits for, and since
 /// when. Returns the time of the next look; `None` if the round is parked now. The caller holds the round's lock.
 pub(super) fn wait(mailbox: &Mailbox, config: &Config, last: Run, agent: &str) -> Result<Option<Time>> {
     let now = time::now();
-    let since = last.progress.ended_at.filter(|_| is_awaited(&last)).unwrap_or(now);
+    let since = last.ended_at.filter(|_| is_awaited(&last)).unwrap_or(now);
     let why = why(&last, agent);
     if !time::is_near(since, LONGEST) {
         let why = format!("{why}; it has not ended within {}", time::human(LONGEST));
@@ -38,16 +38,9 @@ pub(super) fn wait(mailbox: &Mailbox, config: &Config, last: Run, agent: &str) -
     }
     let at = now + EVERY;
     let failure = Failure::new(Class::Elsewhere, &why, &last.workflow_id);
-    let progress = Progress {
-        state: RunState::Failed,
-        ended_at: Some(since),
-        retry_at: Some(at),
-        why: Some(why),
-        failure: Some(failure),
-        ..last.progress.clone()
-    };
-    record::write(mailbox, &Run { progress, ..last.clone() })?;
-    Timer { at, due: Due::Retry, round: last.round() }.arm(mailbox)?;
+    let waits = Run { state: RunState::Failed, ended_at: Some(since), retry_at: Some(at), why: Some(why), failure: Some(failure), ..last };
+    record::write(mailbox, &waits)?;
+    Timer { at, due: Due::Retry, round: waits.round() }.arm(mailbox)?;
     Ok(Some(at))
 }
 

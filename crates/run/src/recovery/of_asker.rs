@@ -1,6 +1,6 @@
 //! An asker that comes back: an earlier process of it asked the same question, and died after it had claimed the answer.
 
-use crate::attempt::record::{self, Plan, Run};
+use crate::attempt::record::{self, Run};
 use crate::claim::inline;
 use crate::claim::{Claim, OnRecord};
 use crate::delivery::Delivery;
@@ -32,7 +32,7 @@ fn give_back_unrecorded(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let _claiming = mailbox.lock(&round.workflow)?;
     recent_rounds::make_folder(mailbox, round)?;
     let Some(_held) = Lock::try_acquire(&record::lock_path(mailbox, round))? else { return Ok(()) };
-    let unrecorded = Run::first(round, Delivery::Waiter.claimant(), Plan::without_launch(round));
+    let unrecorded = Run::first(round, Delivery::Waiter.claimant());
     // The claimant may have been a supervisor, whose agent waits for its first input.
     if record::latest(mailbox, round)?.is_none() && !processes::may_live(mailbox, &unrecorded)? {
         // If a later answer lies there, recovery gives this one to an agent.

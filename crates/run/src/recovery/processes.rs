@@ -35,7 +35,7 @@ pub(super) fn may_live(mailbox: &Mailbox, run: &Run) -> Result<bool> {
 pub(super) fn end(mailbox: &Mailbox, run: &Run) -> Result<Left> {
     run_processes::check_visible()?;
     let is_ours = of_round(run);
-    if run.progress.state == RunState::Running {
+    if run.state == RunState::Running {
         // The processes may be ending already: a supervisor that dies takes its agent along.
         run_processes::wait_gone(&is_ours, ENDS_BY_ITSELF);
     }
@@ -47,7 +47,7 @@ pub(super) fn end(mailbox: &Mailbox, run: &Run) -> Result<Left> {
     })?;
     let lock = agent_lock::path(&run.folder(mailbox));
     // An agent that was not gone at the first look is only looked at. So the round's lock stays free for a process that sees the agent.
-    let patience = if run.progress.state == RunState::Running { run_processes::TERM_GRACE } else { Duration::ZERO };
+    let patience = if run.state == RunState::Running { run_processes::TERM_GRACE } else { Duration::ZERO };
     match agent_lock::end_holders(&lock, run_processes::TERM_GRACE, patience)? {
         true => Ok(Left::None),
         false => Ok(Left::Elsewhere { agent: agent_lock::holder(&lock) }),

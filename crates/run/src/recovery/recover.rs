@@ -11,7 +11,7 @@ use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure;
 use crate::attempt::once;
-use crate::attempt::record::{self, Plan, Progress, Run, RunState};
+use crate::attempt::record::{self, Run, RunState};
 use crate::attempt::suspended_call;
 use crate::claim::heard::{self, Heard};
 use crate::claim::{Claim, plan};
@@ -113,7 +113,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     // Without a record, only the question says who the claimant took the answer for.
     let delivery = last.as_ref().map_or_else(|| Delivery::asked_for(&document.typed), |last| Delivery::of_claimed(&document.typed, last));
     if delivery == Delivery::Dialog {
-        let age = last.as_ref().map_or(Duration::ZERO, |last| time::since(last.progress.claimed_at));
+        let age = last.as_ref().map_or(Duration::ZERO, |last| time::since(last.claimed_at));
         let is_over = receipt::by_receipt(mailbox, document, last, held)?;
         // The transcript may tell it days later, and may be long.
         let pause = (age / 8).clamp(Duration::from_secs(1), LONGEST_PAUSE);
@@ -123,7 +123,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             Recovered::Later(time::now() + chrono::TimeDelta::from_std(pause).unwrap_or_default())
         });
     }
-    let is_claimed = last.as_ref().is_none_or(|last| last.progress.state == RunState::Claimed);
+    let is_claimed = last.as_ref().is_none_or(|last| last.state == RunState::Claimed);
     let given = last.as_ref().filter(|_| is_claimed && matches!(delivery, Delivery::Waiter | Delivery::Session));
     let heard = given.and_then(|given| heard::look(mailbox, given));
     if heard == Some(Heard::NotYet) {
@@ -136,7 +136,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     let Some(last) = last else {
         return first_attempt(mailbox, config, &document, round, orphans);
     };
-    match last.progress.state {
+    match last.state {
         RunState::Claimed => match delivery {
             Delivery::Launch | Delivery::Dialog => Ok(Recovered::Claimed(Box::new(last))),
             Delivery::Waiter | Delivery::Session if heard == Some(Heard::Yes) => {
@@ -156,7 +156,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             match orphans.left(mailbox, &last)? {
                 Left::Here => Ok(Recovered::Orphans),
                 Left::Elsewhere { agent } => elsewhere::wait(mailbox, config, last, &agent).map(Recovered::after_wait),
-                Left::None if last.progress.state == RunState::Running || elsewhere::is_awaited(&last) => {
+                Left::None if last.state == RunState::Running || elsewhere::is_awaited(&last) => {
                     supervisor_died(mailbox, config, &document, last)
                 }
                 Left::None => launch_next(mailbox, config, &document, &last),
@@ -251,7 +251,7 @@ fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument
 }
 
 fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocument, mut last: Run) -> Result<Recovered> {
-    last.progress.cost_usd = costs::catch_up(mailbox, &last)?;
+    last.cost_usd = costs::catch_up(mailbox, &last)?;
     let ending = if let Some(delivered) = find_receipt(mailbox, &last) {
         delivered
     } else if let Some(stop) = stop::read_request(&last.folder(mailbox))? {
@@ -261,7 +261,7 @@ fn supervisor_died(mailbox: &Mailbox, config: &Config, document: &QuestionDocume
         audit::record(mailbox, Entry::about_round("recovered", &last.round()).by("askbox").why(SUPERVISOR_DIED));
         if EarlierAttempts::before(mailbox, &last)?.counted + 1 < config.relaunch.attempts {
             let (ended_at, why) = (Some(time::now()), once::beside(mailbox, &last.round(), Some(SUPERVISOR_DIED.into())));
-            let lost = Run { progress: Progress { state: RunState::Failed, ended_at, why, failure: None, ..last.progress }, ..last };
+            let lost = Run { state: RunState::Failed, ended_at, why, failure: None, ..last };
             record::write(mailbox, &lost)?;
             return launch_next(mailbox, config, document, &lost);
         }
@@ -293,7 +293,7 @@ fn find_receipt(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     let stopped = stop::read_request(&run.folder(mailbox)).is_ok_and(|s| s.is_some());
     for event in events::read(&run.folder(mailbox).join("events.jsonl")).ok()? {
         match event.kind {
-            EventKind::Started { session_id, .. } => began |= session_id == run.plan.session_id.to_string(),
+            EventKind::Started { session_id, .. } => began |= session_id == run.session_id.to_string(),
             EventKind::Result { is_error: false, text, terminal_reason: Some(reason), cost_usd, .. }
                 if began
                     && (reason == "completed"
@@ -330,10 +330,10 @@ pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Questio
         }
     };
     if let Some(now) = cwd {
-        let was = run.plan.cwd.replace(now.clone());
+        let was = run.cwd.replace(now.clone());
         // A `CLAUDE_CONFIG_DIR` inside of the folder has moved with it.
-        if let Some(below) = run.plan.config_dir.as_deref().zip(was).and_then(|(dir, was)| dir.strip_prefix(was).ok()) {
-            run.plan.config_dir = Some(now.join(below));
+        if let Some(below) = run.config_dir.as_deref().zip(was).and_then(|(dir, was)| dir.strip_prefix(was).ok()) {
+            run.config_dir = Some(now.join(below));
         }
     }
     record::create(mailbox, &run)?;
@@ -341,6 +341,6 @@ pub(super) fn create_next(mailbox: &Mailbox, config: &Config, question: &Questio
 }
 
 fn attempt_after(last: &Run) -> Run {
-    let session_id = if launch::is_session_useless(last) { SessionId::generate() } else { last.plan.session_id };
-    Run { attempt: last.attempt + 1, plan: Plan { session_id, ..last.plan.clone() }, progress: Progress::claimed_now(), ..last.clone() }
+    let session_id = if launch::is_session_useless(last) { SessionId::generate() } else { last.session_id };
+    last.clone().next(session_id)
 }

@@ -221,7 +221,7 @@ fn to_launch(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
 fn is_run_of_asker(mailbox: &Mailbox, round: &RoundId, question: &Question) -> bool {
     let Some(session) = question.session_id.filter(|_| round.workflow != question.workflow_id) else { return false };
     disk::Lock::is_held(&record::lock_path(mailbox, round)).unwrap_or(false)
-        && record::latest(mailbox, round).ok().flatten().is_some_and(|run| run.plan.session_id == session)
+        && record::latest(mailbox, round).ok().flatten().is_some_and(|run| run.session_id == session)
 }
 
 /// The cause if a watcher runs and leaves the answer alone, although nothing is in its way.
@@ -251,10 +251,9 @@ fn left_alone(teller: &Teller<'_>, found: Found<'_>) -> Option<HoldUp> {
 /// An attempt failed or lost its supervisor, and a watcher starts the next one.
 fn again(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
     let id = &found.round.workflow;
-    let progress = found.run.map(|run| &run.progress);
     let next = launching(teller.mailbox, &format!("relaunch {id}"));
-    let is_elsewhere = progress.and_then(|progress| progress.failure.as_ref()).is_some_and(|failure| failure.class == Class::Elsewhere);
-    let retry_at = progress.and_then(|progress| progress.retry_at).filter(|at| *at > time::now());
+    let is_elsewhere = found.run.and_then(|run| run.failure.as_ref()).is_some_and(|failure| failure.class == Class::Elsewhere);
+    let retry_at = found.run.and_then(|run| run.retry_at).filter(|at| *at > time::now());
     let (cause, why) = match found.state {
         _ if is_elsewhere => (Cause::Elsewhere, "its run may live where this process does not see it"),
         Standing::Throttled => (Cause::Throttled, "the API throttled the run, and its session goes on later"),
@@ -269,7 +268,7 @@ fn again(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
 
 /// The attempts are used up, or failed in a way that waiting does not mend.
 fn parked(teller: &Teller<'_>, found: Found<'_>) -> HoldUp {
-    let class = found.run.and_then(|run| run.progress.failure.as_ref()).map(|failure| failure.class);
+    let class = found.run.and_then(|run| run.failure.as_ref()).map(|failure| failure.class);
     let cause = match class {
         Some(Class::Folder) => Cause::Folder,
         Some(Class::Elsewhere) => Cause::Elsewhere,
@@ -278,6 +277,6 @@ fn parked(teller: &Teller<'_>, found: Found<'_>) -> HoldUp {
         Some(class) if class.is_limit() => Cause::Limit,
         _ => Cause::Failed,
     };
-    let why = found.run.and_then(|run| run.progress.why.clone()).unwrap_or_else(|| "its run failed".to_owned());
+    let why = found.run.and_then(|run| run.why.clone()).unwrap_or_else(|| "its run failed".to_owned());
     HoldUp::new(cause, why, retry::command(teller, &found.round.workflow, found.run))
 }

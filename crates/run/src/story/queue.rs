@@ -12,18 +12,16 @@ use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::{Mailbox, pause};
 
 /// The state of the launches of answered questions.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Queue {
     /// The launches that are possible.
     pub state: QueueState,
     /// The end of the pause, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// The reason why the queue is not open.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The kind of reason, for programs. Missing if the queue is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// The number of failed runs that the breaker counts.
     pub failures: usize,

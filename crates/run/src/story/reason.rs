@@ -59,7 +59,7 @@ fn own_why(mailbox: &Mailbox, Found { round, question, run, state }: Found<'_>, 
     let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
-    run.and_then(|run| once::without(run.progress.why.as_deref()?))
+    run.and_then(|run| once::without(run.why.as_deref()?))
         .or_else(|| question.closed.as_ref().and_then(|closing| closing.why.clone()))
         .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
         .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
@@ -70,7 +70,7 @@ fn own_why(mailbox: &Mailbox, Found { round, question, run, state }: Found<'_>, 
 /// The step for a person that lies in the round itself.
 fn own_todo(Found { round, question, run, state }: Found<'_>, to_session: bool, hold_ups: &[HoldUp]) -> Option<String> {
     // A round that is over needs no action, unless its answer has reached nobody.
-    let failure = run.filter(|_| state.is_open()).and_then(|run| run.progress.failure.as_ref());
+    let failure = run.filter(|_| state.is_open()).and_then(|run| run.failure.as_ref());
     failure
         .map(|failure| failure.todo.clone())
         .filter(|todo| !todo.is_empty())
@@ -83,7 +83,7 @@ fn own_todo(Found { round, question, run, state }: Found<'_>, to_session: bool, 
 /// Why the attempt failed that came before the one that waits in the queue. `None` if there was none.
 fn earlier_failure(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Option<String> {
     let attempt = run?.attempt.checked_sub(1).filter(|attempt| *attempt > 0)?;
-    let why = record::read(mailbox, round, attempt).ok()?.progress.why?;
+    let why = record::read(mailbox, round, attempt).ok()?.why?;
     Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
 }
 

@@ -37,10 +37,10 @@ fn in_renamed_folder(mailbox: &Mailbox, id: &WorkflowId) -> Option<String> {
 
 /// The command that mends the cause, if a retry alone would only fail again.
 fn before(teller: &Teller<'_>, id: &WorkflowId, run: &Run) -> Option<String> {
-    if let Some(gone) = run.plan.cwd.as_ref().filter(|cwd| !cwd.exists()) {
+    if let Some(gone) = run.cwd.as_ref().filter(|cwd| !cwd.exists()) {
         return Some(format!("mkdir -p {}", text::path_word(gone)));
     }
-    let class = run.progress.failure.as_ref()?.class;
+    let class = run.failure.as_ref()?.class;
     if class == Class::Setup
         && let Some(config) = teller.config()
         && programs::cannot_start(config, id).is_some()

@@ -126,6 +126,7 @@ fn in_both_words<S: Serializer>(state: &Standing, serializer: S) -> Result<S::Ok
 }
 
 /// The story of one workflow: its newest round's.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Story {
     /// The workflow.
@@ -135,76 +136,61 @@ pub struct Story {
     #[schemars(with = "BothWords")]
     pub state: Standing,
     /// Since when the round has this state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// Why the round stands still. Missing if it is at work, or over.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Who can change that.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
     /// The reason for this state, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The command that lets the round go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// All causes why the round stands still, the one to be mended first before the others.
     #[serde(skip)]
     pub hold_ups: Vec<HoldUp>,
     /// The id of the round.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub question_id: Option<QuestionId>,
     /// The beginning of the question.
     pub question: String,
     /// The beginning of the answer, if the session that asked has taken it itself. In JSON, the history has the answer.
     #[serde(skip)]
+    #[serialize_always]
     pub answer: Option<String>,
     /// True if the session that asked takes the answer itself, so that no agent is launched with it.
     #[serde(skip)]
     pub is_of_session: bool,
     /// Who asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
     /// When it was answered.
     #[serde(skip)]
+    #[serialize_always]
     pub answered_at: Option<Time>,
     /// When the newest attempt was launched.
     #[serde(skip)]
+    #[serialize_always]
     pub launched_at: Option<Time>,
     /// The number of the newest attempt, from 1, if there was a run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The session of that attempt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// The runner that launched it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
     /// The version of the agent program, as the program said it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
     /// Why `relaunch.mode = "auto"` chose a new or a resumed session, if that decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
     /// When the next attempt may start, or a pause of the queue ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Time>,
     /// The class of the failure, if the attempt failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Class>,
     /// The step for a person, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub todo: Option<String>,
     /// US dollars of the round: the sum of all attempts that have ended. Missing if no agent told its cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The agent's final text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// What the run does now and what it has used so far, from its events. Given for live runs, and for a workflow that was asked
     /// for by its id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<View>,
 }
 
@@ -336,6 +322,7 @@ pub enum Reached {
 }
 
 /// What a run does and what it has used so far.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct View {
     /// `starting`, `thinking`, `generating`, `tool`, `throttled`, `retrying`, `silent`, `asking`, `stopping`, `finished`, `interrupted`,
@@ -344,25 +331,22 @@ pub struct View {
     /// The same with details, for people: `tool:Bash (12s)`.
     pub words: String,
     /// The tool call in flight.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Untrusted>,
     /// API round trips of all finished turns.
     pub turns: u64,
     /// Tokens of all finished turns.
     pub tokens: Tokens,
     /// US dollars of all finished turns. Missing if the agent told no cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The version of the agent program.
     #[serde(skip)]
+    #[serialize_always]
     pub version: Option<String>,
     /// The beginning of the main agent's last text.
     pub last_words: String,
     /// The tool calls that nobody had permitted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
     /// The program of askbox that the agent's shell did not find.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_found: Option<&'static str>,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn of(
         Folder::Pending => (Standing::Pending, question.asked_at()),
         Folder::Answered => (Standing::Answered, question.answer.as_ref().and_then(|answer| answer.at)),
         Folder::Closed => closed(question),
-        Folder::Parked => (parked(run), run.and_then(|run| run.progress.ended_at)),
+        Folder::Parked => (parked(run), run.and_then(|run| run.ended_at)),
         _ => running(mailbox, round, run, || question.asked.live.is_some())?,
     })
 }
@@ -41,7 +41,7 @@ pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result
 }
 
 fn parked(run: Option<&Run>) -> Standing {
-    let is_interrupted = run.is_some_and(|run| run.progress.state == RunState::Interrupted);
+    let is_interrupted = run.is_some_and(|run| run.state == RunState::Interrupted);
     if is_interrupted { Standing::Interrupted } else { Standing::Parked }
 }
 
@@ -58,20 +58,18 @@ fn closed(question: &Question) -> (Standing, Option<Time>) {
 }
 
 fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<(Standing, Option<Time>)> {
-    let claimed = run.filter(|run| run.progress.state == RunState::Claimed && run.claimant == Claimant::Inline);
+    let claimed = run.filter(|run| run.state == RunState::Claimed && run.claimant == Claimant::Inline);
     if let Some(run) = claimed.filter(|_| is_of_dialog()) {
-        return Ok((Standing::Sent, Some(run.progress.claimed_at)));
+        return Ok((Standing::Sent, Some(run.claimed_at)));
     }
     if Lock::is_held(&record::lock_path(mailbox, round))? {
-        return Ok((Standing::Running, run.and_then(|r| r.progress.started_at.or(Some(r.progress.claimed_at)))));
+        return Ok((Standing::Running, run.and_then(|r| r.started_at.or(Some(r.claimed_at)))));
     }
     Ok(match run {
-        Some(run) if run.progress.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.progress.ended_at),
-        Some(run) if run.progress.state == RunState::Failed => (Standing::Retrying, run.progress.ended_at),
-        Some(run) if run.progress.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => {
-            (Standing::Queued, Some(run.progress.claimed_at))
-        }
-        Some(run) => (Standing::Orphaned, Some(run.progress.claimed_at)),
+        Some(run) if run.state == RunState::Failed && run.is_throttled() => (Standing::Throttled, run.ended_at),
+        Some(run) if run.state == RunState::Failed => (Standing::Retrying, run.ended_at),
+        Some(run) if run.state == RunState::Claimed && run.is_launch() && run.attempt > 1 => (Standing::Queued, Some(run.claimed_at)),
+        Some(run) => (Standing::Orphaned, Some(run.claimed_at)),
         // A claimant holds the workflow's lock until it holds the round's: see `run/claim`.
         None if mailbox.is_locked(&round.workflow)? || Lock::is_held(&record::lock_path(mailbox, round))? => (Standing::Running, None),
         None => (Standing::Orphaned, None),

@@ -86,7 +86,7 @@ fn wait(helper: &mut Child) -> io::Result<Option<ExitStatus>> {
 pub fn wait_until_owned(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let (lock, deadline) = (record::lock_path(mailbox, &run.round()), Instant::now() + START_LIMIT);
     while !Lock::is_held(&lock)? {
-        let is_claimed = record::read(mailbox, &run.round(), run.attempt).is_ok_and(|now| now.progress.state == RunState::Claimed);
+        let is_claimed = record::read(mailbox, &run.round(), run.attempt).is_ok_and(|now| now.state == RunState::Claimed);
         if !is_claimed {
             return Ok(());
         }

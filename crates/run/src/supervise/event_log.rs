@@ -142,13 +142,13 @@ impl<'a> EventLog<'a> {
 
     /// Records the next step of a run that failed.
     pub(crate) fn failure(&mut self, run: &Run) {
-        let why = run.progress.why.clone().unwrap_or_default();
-        match (run.progress.state, run.progress.retry_at) {
+        let why = run.why.clone().unwrap_or_default();
+        match (run.state, run.retry_at) {
             (RunState::Parked, _) => self.event(EventKind::Parked { why: why.into() }),
             (RunState::Failed, Some(at)) if run.is_throttled() => {
                 let wait = (at - time::now()).num_milliseconds();
                 let delay_ms = u64::try_from(wait).unwrap_or(0);
-                let status = run.progress.failure.as_ref().and_then(|f| f.status);
+                let status = run.failure.as_ref().and_then(|f| f.status);
                 self.event(EventKind::Throttled { status, retry: run.attempt, max_retries: None, delay_ms, error: why.into() });
             }
             (RunState::Failed, _) => self.note(format!("failed: {why}")),

@@ -58,7 +58,7 @@ impl Attempt {
                 // Read only now, because without the lock another process could still change the record.
                 let run = record::read(mailbox, &round, attempt)?;
                 match lock {
-                    Some(lock) if run.progress.state == RunState::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
+                    Some(lock) if run.state == RunState::Claimed && disk::exists(mailbox.round(Folder::Running, &round)) => {
                         Ok(Owned::Ours(Box::new(OwnedAttempt { run, document: None, stage: Stage::OnRecord(OnRecord::with_lock(lock)) })))
                     }
                     _ => Ok(Owned::NotOurs(Box::new(run))),
@@ -135,7 +135,7 @@ impl OwnedAttempt {
 fn lock_round(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Result<Option<Lock>> {
     let path = record::lock_path(mailbox, round);
     let begun = Instant::now();
-    let has_begun = || record::read(mailbox, round, attempt).map(|run| run.progress.state != RunState::Claimed);
+    let has_begun = || record::read(mailbox, round, attempt).map(|run| run.state != RunState::Claimed);
     let mut pause = Duration::from_micros(100);
     loop {
         match Lock::try_acquire(&path)? {

@@ -10,7 +10,7 @@ use askbox_mailbox::error::Result;
 pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Started> {
     // The operator decides at each launch. The runner that the record has from an earlier launch is not a permission.
     let (name, runner) = launch.config.runner_of(&launch.attempt.run.workflow_id)?;
-    launch.attempt.run.plan.runner = name;
+    launch.attempt.run.runner = name;
     match runner.kind {
         RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
         RunnerKind::Program => start_program::start(launch, &runner),

@@ -25,9 +25,9 @@ const SESSION_LOCK: &str = "acp.lock";
 /// Launches the agent of an attempt and asks it what it can do.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
-    for (what, chosen) in [("agent definition", &attempt.run.plan.role), ("model", &attempt.run.plan.model)] {
+    for (what, chosen) in [("agent definition", &attempt.run.role), ("model", &attempt.run.model)] {
         if let Some(chosen) = chosen {
-            let name = &attempt.run.plan.runner;
+            let name = &attempt.run.runner;
             return Err(Error::failed(
                 format!(
                     "{what} `{}` was chosen, and [runner.{name}] speaks ACP, which has no way to choose one",
@@ -37,7 +37,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
             ));
         }
     }
-    let preset = runner.agent(&attempt.run.plan.runner);
+    let preset = runner.agent(&attempt.run.runner);
     let lock = Lock::try_acquire(&mailbox.runs_of_workflow(&attempt.run.workflow_id).join(SESSION_LOCK))?;
     let lock =
         lock.ok_or_else(|| Error::Held { message: "another run works on the session of the workflow".into(), hint: "it waits".into() })?;
@@ -53,16 +53,16 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         Some(Err(_)) => opening.session = None,
         None => {}
     }
-    if opening.session.is_none() && attempt.run.plan.begin != Begin::Fresh {
-        attempt.run.plan.begin = Begin::Fresh;
-        attempt.run.plan.begin_why = Some("fresh instead of resume: the agent's session is not on record, or its folder is gone".into());
+    if opening.session.is_none() && attempt.run.begin != Begin::Fresh {
+        attempt.run.begin = Begin::Fresh;
+        attempt.run.begin_why = Some("fresh instead of resume: the agent's session is not on record, or its folder is gone".into());
     }
     let handed = Handed::new(config, &document.typed, &attempt.run);
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
-    run.progress.state = RunState::Running;
-    run.progress.started_at = Some(time::now());
+    run.nonce_hash = Some(handed.nonce.proof().hash());
+    run.state = RunState::Running;
+    run.started_at = Some(time::now());
     let messages = messages(mailbox, config, &document.typed, run)?;
     if is_on_record {
         Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
@@ -71,12 +71,12 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let run = &attempt.run;
     let call = launch::acp_call(mailbox, run, runner, &handed);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;
-    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
     let server = own_server::of_run(mailbox, run, runner, &handed, &call)
         .and_then(|server| server.map_err(|why| log.note(format!("the tools of `askbox mcp` are not offered to the agent: {why}"))).ok());
     let (cwd, folders) = (folder.path().to_path_buf(), vec![mailbox.root().to_path_buf()]);
     let place = SessionPlace { cwd, folders, mode: runner.mode.clone(), server };
-    let mut client = Client::new(&run.plan.session_id.to_string(), place, preset);
+    let mut client = Client::new(&run.session_id.to_string(), place, preset);
     let initialize = client.initialize();
     let output = AgentOutput::Acp(Box::new(client));
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
@@ -92,7 +92,7 @@ fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
     let round = run.round();
     let earlier: Vec<(u32, AcpSession)> =
         (1..run.attempt).rev().filter_map(|n| Some((n, acp_session::of_attempt(mailbox, &round, n)?))).collect();
-    let (session, heard) = match (earlier.first(), &run.plan.begin) {
+    let (session, heard) = match (earlier.first(), &run.begin) {
         (Some((_, last)), _) => {
             let mut same = earlier.iter().filter(|(_, session)| session.session == last.session);
             let is_heard = same.any(|(n, _)| acp_session::last_heard(mailbox, &round, *n).is_some());
@@ -108,7 +108,7 @@ fn opening(mailbox: &Mailbox, run: &Run) -> Opening {
 /// The messages for each way to open the session.
 fn messages(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<Messages> {
     let mut fresh = run.clone();
-    fresh.plan.begin = Begin::Fresh;
+    fresh.begin = Begin::Fresh;
     let in_new_session = message::first_message(mailbox, config, question, &fresh)?;
     let continued = message::round_message(mailbox, config, question, run)? + &message::renamed_folder(question, run);
     let continued = format!("{}{}", continued.trim_end(), to_acp::about_cut_call(question));

@@ -62,8 +62,8 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
         return Err(e);
     }
     let run = &attempt.run;
-    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
-    if let Begin::Fork { from, of: Some(of) } = &run.plan.begin {
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
+    if let Begin::Fork { from, of: Some(of) } = &run.begin {
         let what =
             if matches!(document.typed.content(), Content::Task { .. }) { "which started this" } else { "within which this was asked" };
         log.note(format!("in a fork of session {from} of {of}, {what}"));
@@ -71,12 +71,12 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
     hidden_by.iter().for_each(|hidden_by| log.note(about_path(hidden_by, &call)));
     let interpreter = match &spawned.start {
         SessionStart::New => Interpreter::new(),
-        SessionStart::Continue { .. } => Interpreter::resuming(run.plan.session_id.to_string()),
+        SessionStart::Continue { .. } => Interpreter::resuming(run.session_id.to_string()),
         SessionStart::Fork(from) => Interpreter::resuming(from.as_str()),
     };
     let output = AgentOutput::Claude(Box::new(interpreter));
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
-    let held_message = match (message, &run.plan.role) {
+    let held_message = match (message, &run.role) {
         (Some(message), Some(_)) => {
             agent.say(&role_question());
             Some(message)
@@ -108,25 +108,25 @@ fn prepare(
         None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
     };
     let start = launch::session_start(mailbox, run);
-    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.plan.begin, &start) {
+    if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.begin, &start) {
         // The transcript existed when the round was claimed. From now on every attempt begins a new session, with the prompt for a new
         // one.
         let why = plan::transcript_gone(from);
-        run.plan.auto = run.plan.auto.as_ref().map(|_| AutoChoice::because(why.clone()));
-        run.plan.begin_why = Some(why);
-        run.plan.begin = Begin::Fresh;
+        run.auto = run.auto.as_ref().map(|_| AutoChoice::because(why.clone()));
+        run.begin_why = Some(why);
+        run.begin = Begin::Fresh;
     }
     let handed = Handed::new(config, &document.typed, run);
-    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
-    run.progress.state = RunState::Running;
-    run.progress.started_at = Some(time::now());
+    run.nonce_hash = Some(handed.nonce.proof().hash());
+    run.state = RunState::Running;
+    run.started_at = Some(time::now());
     let record = match is_on_record {
         true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
         false => None,
     };
     let continued = match &start {
         SessionStart::New => None,
-        SessionStart::Continue { .. } => Some(run.plan.session_id.to_string()),
+        SessionStart::Continue { .. } => Some(run.session_id.to_string()),
         SessionStart::Fork(from) => Some(from.clone()),
     };
     let renamed = message::renamed_folder(&document.typed, run);
@@ -135,7 +135,7 @@ fn prepare(
         Told::ToContinue => Some(claude::user_message(&run.continue_id().to_string(), &format!("{}{renamed}", templates::CONTINUE))),
         Told::TheMessage => {
             let text = message::first_message(mailbox, config, &document.typed, run)? + &renamed;
-            Some(claude::user_message(&run.plan.message_id.to_string(), &text))
+            Some(claude::user_message(&run.message_id.to_string(), &text))
         }
     };
     let askbox = programs::askbox();
@@ -148,7 +148,7 @@ fn prepare(
         answers: &config.answers,
         waiting: document.typed.asked.approval.as_ref(),
     });
-    let config_dir = run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    let config_dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
     let path = hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str());
     let settings = hooks::settings(&run.folder(mailbox), &Waits::of(mailbox, &run.workflow_id), held.as_ref(), path);

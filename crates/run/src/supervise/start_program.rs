@@ -20,9 +20,9 @@ use askbox_mailbox::{Folder, read_question, text, time};
 /// Launches the program of an attempt and gives it its round.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
-    for (what, chosen) in [("agent definition", &attempt.run.plan.role), ("model", &attempt.run.plan.model)] {
+    for (what, chosen) in [("agent definition", &attempt.run.role), ("model", &attempt.run.model)] {
         if let Some(chosen) = chosen {
-            let name = &attempt.run.plan.runner;
+            let name = &attempt.run.runner;
             return Err(Error::failed(
                 format!("{what} `{}` was chosen, and [runner.{name}] is a program, which has none", text::excerpt(chosen, 80)),
                 "start it without that choice, or under an id that another runner runs",
@@ -37,9 +37,9 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let handed = Handed::new(config, &document.typed, &attempt.run);
     let is_on_record = attempt.is_on_record();
     let run = &mut attempt.run;
-    run.progress.nonce_hash = Some(handed.nonce.proof().hash());
-    run.progress.state = RunState::Running;
-    run.progress.started_at = Some(time::now());
+    run.nonce_hash = Some(handed.nonce.proof().hash());
+    run.state = RunState::Running;
+    run.started_at = Some(time::now());
     if is_on_record {
         Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
     }
@@ -51,10 +51,10 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     disk::replace_ahead(&file, input.as_bytes())?;
     let call = launch::program_call(mailbox, run, runner, &handed, &file);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Program)?;
-    run.plan.begin_why.iter().for_each(|why| log.note(why.clone()));
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
     once::in_words(mailbox, &run.round()).into_iter().for_each(|words| log.note(words));
     log.event(EventKind::Started {
-        session_id: run.plan.session_id.to_string().into(),
+        session_id: run.session_id.to_string().into(),
         model: "".into(),
         version: "".into(),
         permission_mode: "".into(),

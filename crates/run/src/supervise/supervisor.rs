@@ -79,8 +79,8 @@ pub fn supervise(
             .unwrap_or_else(|e| log.note(format!("the session's record could not be written: {e}")));
     }
     last_event.into_iter().for_each(|event| log.event(event));
-    attempt.run.progress.cost_usd = log.costs();
-    attempt.run.progress.agent_version = log.agent_version();
+    attempt.run.cost_usd = log.costs();
+    attempt.run.agent_version = log.agent_version();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
     // The lock is released last, so that a process that waits for it finds the round closed and the log complete.
@@ -116,7 +116,7 @@ fn left_by_exec(config: &Config, run: &Run) -> Option<Ending> {
 
 /// The ending of an attempt whose working folder does not exist.
 fn without_folder(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
-    let folder = run.plan.cwd.clone()?;
+    let folder = run.cwd.clone()?;
     if !disk::open_folder(&folder).is_err_and(|e| e.is_missing_file()) {
         return None;
     }

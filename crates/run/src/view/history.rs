@@ -51,6 +51,7 @@ pub struct GivenAnswer {
 }
 
 /// A round that was answered or is over.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct HistoryEntry {
     /// The status of this round, as `relaunch status --json` has it for a workflow's newest round. `question` is the whole text.
@@ -59,34 +60,28 @@ pub struct HistoryEntry {
     /// The file with the round's document, below the mailbox. For an archived round it is the archive of its month.
     pub file: String,
     /// What the round began with; missing if its document cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
     /// When it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Time>,
     /// The prompt of a task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The questions of a batch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<AskedPart>,
     /// The hash of the question, as in `audit.jsonl`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub question_hash: Option<Uuid>,
     /// The answer, or that it was declined.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<GivenAnswer>,
     /// Answers that came too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_answers: Vec<GivenAnswer>,
     /// Who took the answer: a supervisor for an agent, the asker itself, or a main agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub claimant: Option<Claimant>,
     /// The process or agent that went on with the answer. JSON has `claimant` instead.
     #[serde(skip)]
+    #[serialize_always]
     pub delivery: Option<Delivery>,
     /// How the round ended, once it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closing>,
 }
 

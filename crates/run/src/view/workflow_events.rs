@@ -37,7 +37,7 @@ impl<'a> WorkflowEvents<'a> {
         if let Some(folder_watch) = &mut folder_watch {
             let _ = folder_watch.add(&mailbox.runs_of(&round));
         }
-        let is_earlier = |r: &RoundId| begun(mailbox, r).is_none_or(|other| other <= run.progress.claimed_at);
+        let is_earlier = |r: &RoundId| begun(mailbox, r).is_none_or(|other| other <= run.claimed_at);
         let seen = list::rounds_of(mailbox, &run.workflow_id).filter(|r| *r == round || is_earlier(r)).collect();
         let mut events = Self { mailbox, workflow: run.workflow_id.clone(), seen, reading: None, with_partial_text, folder_watch };
         events.reading = Some(events.events_of(round).after(run.attempt));
@@ -98,5 +98,5 @@ impl<'a> WorkflowEvents<'a> {
 
 /// When the first attempt of a round was claimed; `None` if there is none.
 fn begun(mailbox: &Mailbox, round: &RoundId) -> Option<askbox_mailbox::time::Time> {
-    record::read(mailbox, round, 1).ok().map(|run| run.progress.claimed_at)
+    record::read(mailbox, round, 1).ok().map(|run| run.claimed_at)
 }

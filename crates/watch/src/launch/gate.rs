@@ -261,7 +261,7 @@ impl Gate {
             return;
         }
         // The supervisor may have read a configuration that names another program than this watcher knows.
-        if runs.iter().any(|run| run.progress.failure.as_ref().is_some_and(|failure| failure.class == Class::Setup)) {
+        if runs.iter().any(|run| run.failure.as_ref().is_some_and(|failure| failure.class == Class::Setup)) {
             self.read_runners();
         }
         let (settings, now) = (self.settings, time::now());
@@ -296,7 +296,7 @@ impl Gate {
                 return;
             }
             let is_starting = tried_at.is_some_and(|at| time::is_near(at, PROBE_START_LIMIT));
-            if run.progress.state == RunState::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
+            if run.state == RunState::Claimed && is_starting && disk::exists(self.mailbox.round(Folder::Running, &run.round())) {
                 return;
             }
             // Read the record again, because it may have changed just before the lock was released.
@@ -310,10 +310,10 @@ impl Gate {
         let rounds = [Folder::Running, Folder::Parked].into_iter().flat_map(|f| list::round_names(&self.mailbox, f));
         let mut runs: Vec<Run> = rounds.filter_map(|round| record::latest(&self.mailbox, &round).ok().flatten()).collect();
         runs.retain(|r| {
-            matches!(r.progress.state, RunState::Failed | RunState::Parked)
-                && r.progress.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
+            matches!(r.state, RunState::Failed | RunState::Parked)
+                && r.ended_at.is_some_and(|at| at <= time::now() && time::since(at) < self.settings.window)
         });
-        runs.sort_unstable_by_key(|r| r.progress.ended_at);
+        runs.sort_unstable_by_key(|r| r.ended_at);
         self.observe(&runs);
     }
 
@@ -335,10 +335,10 @@ fn in_use(config: &Config) -> Result<Vec<Runner>> {
 }
 
 fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) -> Change {
-    let (token, at) = (run.token(), run.progress.ended_at.unwrap_or(now));
-    match run.progress.state {
+    let (token, at) = (run.token(), run.ended_at.unwrap_or(now));
+    match run.state {
         RunState::Delivered | RunState::Asking => breaker.delivered(at, now),
-        RunState::Failed | RunState::Parked if run.progress.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
+        RunState::Failed | RunState::Parked if run.failure.as_ref().is_none_or(|f| f.class.is_everybodys()) => {
             breaker.failed(&token, at, settings, now)
         }
         // Its supervisor died.

@@ -143,10 +143,10 @@ impl Launches {
 /// A line of the log about how an attempt ended.
 fn log_end(run: &Run) {
     let (workflow, attempt) = (&run.workflow_id, run.attempt);
-    let why = run.progress.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
-    let usd = run.progress.cost_usd.filter(|usd| *usd > 0.0);
+    let why = run.why.as_deref().map(|why| format!(": {}", text::excerpt(why, 300))).unwrap_or_default();
+    let usd = run.cost_usd.filter(|usd| *usd > 0.0);
     let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
-    match run.progress.state {
+    match run.state {
         RunState::Delivered => tracing::info!(event = "delivered", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),
         RunState::Asking => tracing::info!(event = "asking", %workflow, attempt, usd, "attempt {attempt}{cost} waits for its question"),
         RunState::Interrupted => tracing::info!(event = "interrupted", %workflow, attempt, usd, "attempt {attempt}{cost}{why}"),

@@ -120,9 +120,10 @@ fn is_about_to_start(mailbox: &Mailbox, round: &RoundId) -> bool {
     let changed = disk::metadata(mailbox.runs_of(round)).and_then(|m| m.modified()).ok();
     let is_new = changed.is_some_and(|at| time::is_near(at.into(), CLAIM_GRACE));
     is_new
-        && record::latest(mailbox, round).ok().flatten().is_some_and(|run| {
-            run.progress.state == RunState::Claimed && run.is_launch() && time::is_near(run.progress.claimed_at, CLAIM_GRACE)
-        })
+        && record::latest(mailbox, round)
+            .ok()
+            .flatten()
+            .is_some_and(|run| run.state == RunState::Claimed && run.is_launch() && time::is_near(run.claimed_at, CLAIM_GRACE))
 }
 
 /// The workflows whose run waits for a child in its own turn.

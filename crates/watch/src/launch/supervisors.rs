@@ -82,7 +82,7 @@ impl Supervisors {
 
     /// Notes that the supervisor of an attempt was started.
     pub(super) fn started(&mut self, run: &Run) {
-        let (round, attempt, session) = (run.round(), run.attempt, run.plan.session_id);
+        let (round, attempt, session) = (run.round(), run.attempt, run.session_id);
         tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
         self.count_start(&round, attempt);
         self.live.insert(round);
@@ -134,7 +134,7 @@ impl Supervisors {
 /// Waits until a supervisor holds the round's lock, if its attempt was put on record a while ago. Before that, other watchers would not
 /// count the run.
 pub(super) fn show(mailbox: &Mailbox, run: &Run) {
-    if !time::is_near(run.progress.claimed_at, CLAIM_GRACE)
+    if !time::is_near(run.claimed_at, CLAIM_GRACE)
         && let Err(e) = detach::wait_until_owned(mailbox, run)
     {
         log::error(&e);

@@ -63,10 +63,10 @@ impl Launches {
             Ok(Recovered::Later(at)) => dates.add(Timer { at, due: Due::Retry, round: round.clone() }),
             Ok(Recovered::Launch(run)) => self.ready.push_back(*run),
             Ok(Recovered::Claimed(run)) => {
-                let age = time::since(run.progress.claimed_at);
+                let age = time::since(run.claimed_at);
                 if self.is_ready(round) {
                     // This watcher claimed it, and it waits for its turn.
-                } else if !is_left_to_watcher(served, &run) && time::is_near(run.progress.claimed_at, CLAIM_GRACE) {
+                } else if !is_left_to_watcher(served, &run) && time::is_near(run.claimed_at, CLAIM_GRACE) {
                     dates.look_later(path, CLAIM_GRACE.saturating_sub(age));
                 } else {
                     self.start_again(served, dates, *run, path);

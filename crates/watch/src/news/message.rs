@@ -131,8 +131,8 @@ fn about(event: Event, facts: &Facts) -> AboutRound {
         by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
         through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
         attempt: run.map(|run| run.attempt),
-        why: run.and_then(|run| run.progress.why.clone()).or_else(|| facts.why_it_waits(event)).map(|why| text::excerpt(&why, LONGEST_WHY)),
-        cost_usd: run.and_then(|run| run.progress.cost_usd),
+        why: run.and_then(|run| run.why.clone()).or_else(|| facts.why_it_waits(event)).map(|why| text::excerpt(&why, LONGEST_WHY)),
+        cost_usd: run.and_then(|run| run.cost_usd),
     }
 }
 

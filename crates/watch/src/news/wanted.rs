@@ -64,7 +64,7 @@ pub(in crate::news) fn apply_wanted(
     if facts.folder != Folder::Pending && record.has_asked() {
         want(record, Event::Answered, facts.times_taken_back(), now);
     }
-    match (facts.folder, facts.run.as_ref().map(|run| run.progress.state)) {
+    match (facts.folder, facts.run.as_ref().map(|run| run.state)) {
         (Folder::Running, Some(RunState::Failed)) => want(record, Event::Failed, attempt, now),
         (Folder::Parked, _) => want(record, Event::Parked, attempt, now),
         (Folder::Closed, _) if facts.closed() == Some(Closed::Delivered) && record.has_asked() => {

@@ -52,13 +52,13 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     if run.is_delivered() {
         Gate::delivered_by_hand(mailbox, &config, &run);
     }
-    let goes_on = match run.progress.state {
-        RunState::Failed => run.progress.retry_at.is_some(),
+    let goes_on = match run.state {
+        RunState::Failed => run.retry_at.is_some(),
         // The workflow may still have to be told how its children ended, or may have an answer already.
         RunState::Delivered | RunState::Asking => outcome::tree_state(mailbox, &run.workflow_id)? == TreeState::Working,
         _ => false,
     };
-    if let (RunState::Failed, Some(at), false) = (run.progress.state, run.progress.retry_at, json) {
+    if let (RunState::Failed, Some(at), false) = (run.state, run.retry_at, json) {
         let (workflow, next) = (&run.workflow_id, run.attempt.saturating_add(1));
         program::say(&format!(
             "{workflow}: attempt {} failed; attempt {next} starts at {}; Ctrl-C stops the run\n",
@@ -144,15 +144,12 @@ fn exit_status_of_run(run: Run) -> Result<u8> {
     let go_on =
         if run.is_exec() { format!("relaunch exec {} -- PROGRAM", run.workflow_id) } else { format!("relaunch {}", run.workflow_id) };
     let retry = if run.is_exec() { go_on.clone() } else { format!("relaunch retry {}", run.workflow_id) };
-    let (workflow, why) = (run.workflow_id, run.progress.why.unwrap_or_default());
-    match run.progress.state {
+    let (workflow, why) = (run.workflow_id, run.why.unwrap_or_default());
+    match run.state {
         RunState::Delivered | RunState::Asking => Ok(0),
         RunState::Failed => Err(Error::failed(
             format!("{workflow} failed: {why}"),
-            format!(
-                "a watcher tries again after {}; see: relaunch logs {workflow}",
-                run.progress.retry_at.map(time::rfc3339).unwrap_or_default()
-            ),
+            format!("a watcher tries again after {}; see: relaunch logs {workflow}", run.retry_at.map(time::rfc3339).unwrap_or_default()),
         )),
         RunState::Interrupted => Err(Error::failed(format!("{workflow} was stopped: {why}"), format!("to continue it: {go_on}"))),
         RunState::Parked => Err(Error::failed(format!("{workflow} is parked: {why}"), format!("fix the cause, then: {retry}"))),

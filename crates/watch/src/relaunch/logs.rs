@@ -70,7 +70,7 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
 
 /// Names the files with what the agent and the supervisor of a failed run wrote to standard error: a crash says why there, and nowhere else.
 fn name_error_logs(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    let Some(run) = record::latest(mailbox, round)?.filter(|run| !run.is_delivered() && run.progress.state != RunState::Running) else {
+    let Some(run) = record::latest(mailbox, round)?.filter(|run| !run.is_delivered() && run.state != RunState::Running) else {
         return Ok(());
     };
     for (name, whose) in [("stderr.log", "the agent"), ("supervisor.log", "the supervisor")] {

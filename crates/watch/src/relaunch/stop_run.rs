@@ -65,11 +65,11 @@ fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: 
 }
 
 fn print_in_words(mailbox: &Mailbox, workflow: &WorkflowId, run: &Run) -> Result<()> {
-    let how = match run.progress.state {
+    let how = match run.state {
         RunState::Interrupted => format!("stopped {workflow}; go on with: relaunch {workflow}"),
         RunState::Delivered => format!("{workflow} had ended by itself"),
         RunState::Asking => format!("{workflow} waits for an answer: ask-answer show {workflow}"),
-        _ => format!("{workflow} ended: {}", run.progress.why.clone().unwrap_or_default()),
+        _ => format!("{workflow} ended: {}", run.why.clone().unwrap_or_default()),
     };
     program::print(&format!("{how}\n"))?;
     let mut lines = events(mailbox, run);

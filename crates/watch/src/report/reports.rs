@@ -109,7 +109,7 @@ impl Metrics {
 
     /// Counts a run that ended.
     pub(crate) fn count(&mut self, run: &Run) {
-        let how = match run.progress.state {
+        let how = match run.state {
             RunState::Delivered => "delivered",
             RunState::Asking => "asking",
             RunState::Failed if run.is_throttled() => "throttled",

@@ -183,7 +183,7 @@ impl Road {
 /// True if a claimed round is launched again by a watcher, and no process supervises it.
 fn waits_for_launch(mailbox: &Mailbox, found: &Round, run: &Run) -> bool {
     let is_live = Lock::is_held(&record::lock_path(mailbox, &found.id)).unwrap_or(true);
-    found.folder == Folder::Running && !is_live && !run.is_delivered() && run.progress.state != RunState::Interrupted
+    found.folder == Folder::Running && !is_live && !run.is_delivered() && run.state != RunState::Interrupted
 }
 
 /// The step that a cause holds up.
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
 
     fn claimed(&mut self, run: Option<&Run>) {
         match run {
-            Some(run) => self.done("claimed", format!("{}, attempt {}", ago(run.progress.claimed_at), run.attempt)),
+            Some(run) => self.done("claimed", format!("{}, attempt {}", ago(run.claimed_at), run.attempt)),
             None if self.found.folder == Folder::Closed => self.done("claimed", "its record is gone"),
             None => self.here("claimed", "not yet, and nothing is in the way", self.command(&format!("relaunch {}", self.id))),
         }
@@ -341,14 +341,12 @@ impl<'a> Walk<'a> {
         let Some(run) = newest else { return self.here("attempts", "none", None) };
         self.failed(run, |attempt| attempt < run.attempt);
         let (id, n, todo) = (self.id, run.attempt, self.story.todo.as_ref().map(|todo| format!("; {todo}")).unwrap_or_default());
-        let how = if run.progress.state == RunState::Parked { "failed, and it is parked" } else { "was stopped" };
+        let how = if run.state == RunState::Parked { "failed, and it is parked" } else { "was stopped" };
         if self.held_up("attempts", |_| format!("{n} {how}: {}{todo}", why_of(run))) {
             return;
         }
-        match run.progress.state {
-            RunState::Delivered => {
-                self.done("attempts", format!("{n} had a result, {}", run.progress.ended_at.map(ago).unwrap_or_default()))
-            }
+        match run.state {
+            RunState::Delivered => self.done("attempts", format!("{n} had a result, {}", run.ended_at.map(ago).unwrap_or_default())),
             RunState::Asking => {
                 self.here("attempts", format!("{n} waits for the answer to its own question"), self.command("ask-answer list"))
             }
@@ -369,10 +367,8 @@ impl<'a> Walk<'a> {
         for attempt in meant.split_off(meant.len().saturating_sub(ATTEMPTS)) {
             let read = if attempt == run.attempt { Ok(run.clone()) } else { record::read(self.teller.mailbox(), &self.found.id, attempt) };
             match read {
-                Ok(run) if run.progress.state == RunState::Running => {
-                    self.done("attempts", format!("{attempt} has no supervisor any more"))
-                }
-                Ok(run) if run.progress.state != RunState::Claimed => self.done("attempts", format!("{attempt} failed: {}", why_of(&run))),
+                Ok(run) if run.state == RunState::Running => self.done("attempts", format!("{attempt} has no supervisor any more")),
+                Ok(run) if run.state != RunState::Claimed => self.done("attempts", format!("{attempt} failed: {}", why_of(&run))),
                 // One that is claimed waits for its launch.
                 Ok(_) | Err(_) => {}
             }
@@ -381,8 +377,8 @@ impl<'a> Walk<'a> {
 
     /// The attempt that follows one that failed, if nothing holds it up.
     fn next_attempt(&mut self, run: &Run) {
-        let n = if run.progress.state == RunState::Claimed { run.attempt } else { run.attempt.saturating_add(1) };
-        let said = match (run.progress.state, run.progress.retry_at) {
+        let n = if run.state == RunState::Claimed { run.attempt } else { run.attempt.saturating_add(1) };
+        let said = match (run.state, run.retry_at) {
             (RunState::Failed, Some(at)) if at > time::now() => format!("{n} starts at {}", time::rfc3339(at)),
             _ => format!("{n} starts at the watcher's next look"),
         };
@@ -406,7 +402,7 @@ impl<'a> Walk<'a> {
 }
 
 fn why_of(run: &Run) -> String {
-    let why = run.progress.why.as_deref().and_then(once::without);
+    let why = run.why.as_deref().and_then(once::without);
     why.map_or_else(|| "no reason is on record".to_owned(), |why| text::excerpt(&why, 200))
 }
 

@@ -62,8 +62,8 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'
         }
         _ => {
             let last = record::latest(mailbox, round).ok().flatten();
-            let is_over = |run: &Run| run.is_delivered() || matches!(run.progress.state, RunState::Parked | RunState::Interrupted);
-            let begun = last.as_ref().map(|run| run.progress.started_at.unwrap_or(run.progress.claimed_at));
+            let is_over = |run: &Run| run.is_delivered() || matches!(run.state, RunState::Parked | RunState::Interrupted);
+            let begun = last.as_ref().map(|run| run.started_at.unwrap_or(run.claimed_at));
             // The process that claimed the round may be about to launch the run.
             if begun.map_or_else(|| age(&path), time::since) < AT_ONCE {
                 return;
@@ -97,7 +97,7 @@ fn hanging(checkup: &mut Checkup, mailbox: &Mailbox, round: &RoundId) {
     let Ok(Some(run)) = record::latest(mailbox, round) else { return };
     let silent = age(&run.folder(mailbox).join("events.jsonl"));
     let limit = checkup.config.limits.silence.0.saturating_mul(2) + checkup.config.limits.grace.0 + AT_ONCE;
-    if silent > limit && run.progress.started_at.is_some_and(|at| time::since(at) > limit) {
+    if silent > limit && run.started_at.is_some_and(|at| time::since(at) > limit) {
         let mend = checkup.command(&format!("relaunch stop {} --now", round.workflow));
         checkup.report("stuck", round.workflow.as_str(), format!("its run is live but has been silent for {}", time::human(silent)), mend);
     }

@@ -19,6 +19,7 @@ const LONGEST: usize = 256;
 pub const MOST_OFFERS: usize = 6;
 
 /// The session whose dialog shows the question.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Live {
     /// The id of the session.
@@ -26,15 +27,12 @@ pub struct Live {
     /// The program of the session, such as `claude`.
     pub program: String,
     /// The session's own title, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The name of the project's folder.
     pub project: String,
     /// The branch that is checked out there, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The kind of subagent that asks. Missing if the session itself asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// When the dialog opened.
     pub since: Time,
@@ -45,7 +43,6 @@ pub struct Live {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
     /// When a background agent or a server's hook stops waiting, and its dialog opens at the terminal. Missing for a dialog that is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// Permissions that the person may give the session together with the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,19 +6,16 @@ use crate::error::{Error, Result};
 use crate::text::{excerpt, one_line};
 
 /// The bounds of a number, and what it counts. Each of them may be missing.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Range {
     /// The smallest number that is an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// The largest one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// The distance between two answers, counted from `min`, or from 0 where that is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
     /// What is counted, such as `GB`. It is shown. A person may write it behind the number, and it is left out of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
 

@@ -44,15 +44,15 @@ pub struct ToolCall {
 }
 
 /// An agent inside the session, which the session's agent has started.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Subagent {
     /// Its id in the session.
     pub id: String,
     /// The name of its definition; missing if it is not known.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     pub kind: Option<String>,
     /// Its task in a few words, which are those of the agent that started it; missing if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 

@@ -11,7 +11,7 @@ const LONGEST_NAME: usize = 60;
 pub(super) fn name(run: &Run, asker: &Asker) -> String {
     match asker {
         Asker::Server(name) => text::excerpt(&name.one_line(), LONGEST_NAME),
-        Asker::Agent | Asker::AgentOrServer => text::excerpt(&run.plan.runner, LONGEST_NAME),
+        Asker::Agent | Asker::AgentOrServer => text::excerpt(&run.runner, LONGEST_NAME),
     }
 }
 

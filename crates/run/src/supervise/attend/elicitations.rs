@@ -83,7 +83,7 @@ impl Forms {
 
 fn question_of(run: &Run, asked: &Elicitation, form: &Form, remark: Option<&str>) -> Question {
     let mut question = form.question(&run.workflow_id, &asker::name(run, &asked.asker), asked, remark);
-    question.cwd.clone_from(&run.plan.cwd);
+    question.cwd.clone_from(&run.cwd);
     question
 }
 

@@ -288,7 +288,7 @@ impl Requests {
 
 /// The question as one of this run.
 fn of_run(live: &LiveRun<'_, '_>, mut question: Question) -> Question {
-    question.session_id = Some(live.run.plan.session_id);
+    question.session_id = Some(live.run.session_id);
     question.trace = live.own_question().ok().and_then(|own| trace::of_run(live.config, &own, live.run));
     question
 }

@@ -51,7 +51,7 @@ impl<'a, 'b> LiveRun<'a, 'b> {
         if self.agent.kind == RunnerKind::Acp {
             return self.tell_later(text);
         }
-        let uuid = Uuid::new_v5(&self.run.plan.message_id, format!("beside {request_id}").as_bytes());
+        let uuid = Uuid::new_v5(&self.run.message_id, format!("beside {request_id}").as_bytes());
         self.agent.say(&claude::user_message(&uuid.to_string(), text));
     }
 

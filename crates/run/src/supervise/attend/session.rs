@@ -37,7 +37,7 @@ impl Session {
 
     /// Notes that a session has begun. Returns whether it is the chosen one.
     pub(super) fn begin(&mut self, live: &mut LiveRun<'_, '_>, id: &Untrusted, permission_mode: Untrusted, first: bool) -> bool {
-        if *id != live.run.plan.session_id.to_string() {
+        if *id != live.run.session_id.to_string() {
             live.log.note(format!("the agent reports session {}, not the chosen one", id.excerpt(80)));
             return false;
         }
@@ -50,7 +50,7 @@ impl Session {
 
     /// Notes that a turn of a session ended. So the session has begun, even if the agent did not report that.
     pub(super) fn had_a_turn(&mut self, live: &LiveRun<'_, '_>, id: &Untrusted) {
-        self.began |= *id == live.run.plan.session_id.to_string();
+        self.began |= *id == live.run.session_id.to_string();
     }
 
     /// Notes the session in the workflow's record once it has produced something, because later rounds resume it. A session that
@@ -60,9 +60,9 @@ impl Session {
         let update = || {
             let lock = live.mailbox.lock(&live.run.workflow_id)?;
             workflows::update(live.mailbox, &lock, |w| {
-                w.session_id = Some(live.run.plan.session_id);
+                w.session_id = Some(live.run.session_id);
                 w.permission_mode = Some(permission_mode.raw().to_owned());
-                w.agent = Some(live.run.plan.runner.clone());
+                w.agent = Some(live.run.runner.clone());
             })
         };
         if let Err(e) = update() {

@@ -200,8 +200,8 @@ fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBu
 }
 
 pub(super) fn transcript_of(live: &LiveRun<'_, '_>) -> Option<PathBuf> {
-    let dir = live.run.plan.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
-    transcript::find(&dir, &live.run.plan.session_id.to_string())
+    let dir = live.run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)))?;
+    transcript::find(&dir, &live.run.session_id.to_string())
 }
 
 fn question_about(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path, shown: Shown) -> Result<Question> {

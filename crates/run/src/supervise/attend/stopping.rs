@@ -223,7 +223,7 @@ impl Stopping {
             EventKind::Interrupted { text, .. } => Some(text),
             _ => None,
         };
-        let uuid = Uuid::new_v5(&live.run.plan.message_id, format!("report {}", live.run.attempt).as_bytes());
+        let uuid = Uuid::new_v5(&live.run.message_id, format!("report {}", live.run.attempt).as_bytes());
         live.agent.say(&claude::user_message(&uuid.to_string(), templates::REPORT));
         self.phase = Phase::Reporting(Ladder::report(request, Instant::now()));
         before

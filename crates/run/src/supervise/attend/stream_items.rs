@@ -30,7 +30,7 @@ impl Attendance<'_, '_> {
             }
             StreamItem::Generating(what) => self.live.log.generating(what),
             StreamItem::RoundTrip => self.model_answered(),
-            StreamItem::Receipt { uuid, state } if uuid == self.live.run.plan.message_id.to_string() => {
+            StreamItem::Receipt { uuid, state } if uuid == self.live.run.message_id.to_string() => {
                 self.session.receipt(&mut self.live, state);
             }
             StreamItem::Permission(request) => self.requests.permission_asked(&mut self.live, &self.stopping, request),
@@ -81,7 +81,7 @@ impl Attendance<'_, '_> {
     /// Sends the message with the answer if the agent knows its role. Otherwise the agent would act without the role's rules.
     fn role_answered(&mut self, response: &Value) {
         let Some(message) = self.session.take_held_message() else { return };
-        match self.live.run.plan.role.as_deref().and_then(|role| start_agent::unknown_role(role, response)) {
+        match self.live.run.role.as_deref().and_then(|role| start_agent::unknown_role(role, response)) {
             _ if self.stopping.has_begun() => self.stopping.let_it_exit(&mut self.live),
             None => self.live.agent.say(&message),
             Some(why) => {

@@ -26,7 +26,7 @@ impl Attendance<'_, '_> {
             && let Some(text) = self.last_words()
         {
             self.live.log.note("no result of the agent could be read: its last words in its transcript count as the result");
-            self.session.had_a_turn(&self.live, &self.live.run.plan.session_id.to_string().into());
+            self.session.had_a_turn(&self.live, &self.live.run.session_id.to_string().into());
             self.outcome.note_turn(Ending::Delivered { text: text.into(), cost_usd: None });
         }
     }
@@ -37,7 +37,7 @@ impl Attendance<'_, '_> {
         }
         let run = self.live.run;
         let told = (1..=run.attempt).map(|attempt| Run { attempt, ..run.clone() }.continue_id().to_string());
-        let messages: Vec<String> = told.chain([run.plan.message_id.to_string()]).collect();
+        let messages: Vec<String> = told.chain([run.message_id.to_string()]).collect();
         transcript::last_words(File::open(stopped_calls::transcript_of(&self.live)?).ok()?, &messages)
     }
 }
