@@ -37,7 +37,7 @@ fn waiting_for_a_person(mailbox: &Mailbox) -> Result<u64> {
     let events = timers::waiting_for_events(mailbox)?;
     list::each_workflow(mailbox, Folder::Pending)?.try_fold(0, |n, id| {
         let id = id?;
-        let waits_for_an_event = events.contains(&id) && read_question::pending(mailbox, &id).is_ok_and(|d| d.typed.asked.until.is_some());
+        let waits_for_an_event = events.contains(&id) && read_question::pending(mailbox, &id).is_ok_and(|d| d.typed.until.is_some());
         Ok(n + u64::from(!waits_for_an_event))
     })
 }
@@ -61,8 +61,8 @@ fn status_line(args: &Count) -> Result<u8> {
 fn held(mailbox: &Mailbox, session: &str) -> Result<Vec<String>> {
     let in_words = |pending: Pending| {
         let question = pending.document.ok()?.typed;
-        let live = question.asked.live.filter(|live| live.in_background && live.session.to_string() == session)?;
-        let agent = text::excerpt(live.agent.as_deref().or(question.asked.elicited_by.as_deref()).unwrap_or("an agent"), 24);
+        let live = question.live.filter(|live| live.in_background && live.session.to_string() == session)?;
+        let agent = text::excerpt(live.agent.as_deref().or(question.elicited_by.as_deref()).unwrap_or("an agent"), 24);
         let left = live.until.and_then(|until| (until - time::now()).to_std().ok());
         let left = left.map_or_else(String::new, |left| format!(", {} left", time::human(left)));
         Some(format!("{agent} waits for you{left}: ask-answer {}", question.workflow_id))

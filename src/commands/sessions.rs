@@ -89,7 +89,7 @@ fn of_other(program: Program) -> impl Iterator<Item = Listed> {
 fn waiting(mailbox: &Mailbox) -> Result<Waiting> {
     let of_session = |pending: list::Pending| {
         let question = pending.document.ok()?.typed;
-        Some((question.asked.live?.session.to_string(), question.workflow_id))
+        Some((question.live?.session.to_string(), question.workflow_id))
     };
     let mut waiting = Waiting::new();
     for (session, workflow) in list::pending(mailbox, of_session)?.into_iter().flatten() {

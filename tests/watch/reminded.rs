@@ -26,7 +26,7 @@ mod promises {
         let ids: Vec<_> = (0..MOMENTS).map(|n| format!("w{n}").parse::<WorkflowId>().unwrap()).collect();
         for (n, id) in (0..).zip(&ids) {
             let mut question = Question::new(id.clone(), "Which?").with_options([("a", "A")]);
-            question.asked.remind_every = Some(time::Span(Duration::from_secs(3600)));
+            question.remind_every = Some(time::Span(Duration::from_secs(3600)));
             question.timestamp = Some(time::rfc3339(due(n) - TimeDelta::hours(1)));
             mailbox.post(question).unwrap();
         }

@@ -82,7 +82,7 @@ pub(crate) fn asked(host: &Host) -> Result<Option<String>> {
     let Desk { mailbox, workflow, .. } = Desk::open(host)?;
     let pending = read_question::pending(&mailbox, &workflow);
     let found = pending.or_else(|_| read_question::document(&mailbox.document(Folder::Answered, &workflow)));
-    Ok(found.ok().and_then(|document| document.typed.asked.tool_call).map(|call| call.id))
+    Ok(found.ok().and_then(|document| document.typed.tool_call).map(|call| call.id))
 }
 
 /// Asks the question of a call, or takes its answer. `None` while nobody has answered.

@@ -30,7 +30,7 @@ impl App<'_> {
         };
         let mut asking = Asking::new(purpose, &before, letter);
         if let (Purpose::Decline, Place::Question(opened)) = (purpose, &self.place) {
-            let asked = &opened.shown.question().asked;
+            let asked = opened.shown.question();
             asking.call = asked.approval.as_ref().map(|_| opened.shown.question().title());
             asking.is_live = asked.live.is_some();
         }
@@ -182,8 +182,8 @@ impl App<'_> {
     fn answers_by_name(&self, value: &AnswerValue) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
         let question = opened.shown.question();
-        let server = question.asked.elicited_by.clone();
-        let answer = match question.asked.questions.len() {
+        let server = question.elicited_by.clone();
+        let answer = match question.questions.len() {
             0 => Answers::One(value.to_text()),
             several => Answers::Several(several),
         };
@@ -195,7 +195,7 @@ impl App<'_> {
     fn allows(&self, value: &AnswerValue) -> Option<AtStake> {
         let Place::Question(opened) = &self.place else { return None };
         let question = opened.shown.question();
-        question.asked.approval.as_ref()?;
+        question.approval.as_ref()?;
         let key = value.to_text();
         // The options of a part name the workflow in the command that revokes the permission.
         let named = question.parts().into_iter().flat_map(|part| part.options.0).find(|choice| choice.key == key);

@@ -41,7 +41,7 @@ impl Row {
                 address: address.clone(),
                 question: id,
                 asked: question.asked_at(),
-                expires: question.asked.expires_at,
+                expires: question.expires_at,
                 asked_by: Some(text::excerpt(&question_text::asker(question), 40))
                     .filter(|by| !by.is_empty())
                     .unwrap_or_else(|| "-".into()),
@@ -50,10 +50,10 @@ impl Row {
                     .split_whitespace()
                     .collect::<Vec<_>>()
                     .join(" "),
-                priority: question.asked.priority.unwrap_or(0),
-                is_event: question.asked.until.is_some(),
-                is_approval: question.asked.approval.is_some(),
-                is_live: question.asked.live.is_some(),
+                priority: question.priority.unwrap_or(0),
+                is_event: question.until.is_some(),
+                is_approval: question.approval.is_some(),
+                is_live: question.live.is_some(),
                 is_unreadable: false,
             },
             Err(why) => Self {

@@ -122,14 +122,14 @@ pub(super) mod tests {
         let request = json!({"id": "per_1", "permission": "bash", "patterns": ["*"], "metadata": {"command": "touch qa"}, "tool": {}});
         let asked = question("permission.asked", request.clone(), part.clone(), None).unwrap().typed;
         assert_eq!(asked.question, "May the agent call bash?\n    command: touch qa\nIn the folder /work/My Shop");
-        assert_eq!(asked.asked.options.keys(), "once");
-        assert!(asked.asked.approval.as_ref().unwrap().editable.is_none());
-        assert_eq!(asked.asked.live.as_ref().unwrap().words(), "opencode session in \"My Shop\"");
+        assert_eq!(asked.options.keys(), "once");
+        assert!(asked.approval.as_ref().unwrap().editable.is_none());
+        assert_eq!(asked.live.as_ref().unwrap().words(), "opencode session in \"My Shop\"");
         assert!(asked.workflow_id.as_str().starts_with("live-my-shop-"));
         let of_subagent = question("permission.asked", request, part, Some("general")).unwrap().typed;
         assert!(of_subagent.question.contains("A subagent makes this call: general ses_2"), "{}", of_subagent.question);
-        assert_eq!(of_subagent.asked.live.as_ref().unwrap().session, asked.asked.live.unwrap().session);
-        assert_eq!(of_subagent.asked.live.unwrap().agent.as_deref(), Some("general"));
+        assert_eq!(of_subagent.live.as_ref().unwrap().session, asked.live.unwrap().session);
+        assert_eq!(of_subagent.live.unwrap().agent.as_deref(), Some("general"));
     }
 
     #[test]
@@ -138,7 +138,7 @@ pub(super) mod tests {
             asked("question.asked", json!({"id": "que_1", "questions": [{"question": "Merge?", "header": "How"}]}), Value::Null);
         titled.root.title = Some("Fix the \u{1b}login".into());
         let question = opencode::read(titled).unwrap().1.question(&OPENCODE, askbox_mailbox::time::now()).unwrap().typed;
-        assert_eq!(question.asked.live.unwrap().words(), "opencode session \"Fix the login\" in \"My Shop\"");
+        assert_eq!(question.live.unwrap().words(), "opencode session \"Fix the login\" in \"My Shop\"");
     }
 
     #[test]
@@ -148,11 +148,11 @@ pub(super) mod tests {
         let two = json!({"question": "Why?", "header": "Why", "options": []});
         let of = |questions: Value| question("question.asked", json!({"id": "que_1", "questions": questions}), Value::Null, None);
         let asked = of(json!([one])).unwrap().typed;
-        assert_eq!((asked.question.as_str(), asked.asked.options.keys().as_str()), ("Merge?", "merge, keep"));
+        assert_eq!((asked.question.as_str(), asked.options.keys().as_str()), ("Merge?", "merge, keep"));
         assert_eq!(of(json!([one, two])).unwrap().typed.parts().len(), 2);
         assert!(of(json!([one, one])).is_err());
         let closed = json!({"question": "Merge?", "header": "How", "options": options, "custom": false});
-        assert_eq!(of(json!([closed])).unwrap().typed.asked.free_text, Some(false));
+        assert_eq!(of(json!([closed])).unwrap().typed.free_text, Some(false));
         assert!(of(json!([closed, two])).is_ok());
     }
 }

@@ -84,7 +84,7 @@ pub fn read(mailbox: &Mailbox, round: &RoundId, about: &Attachment) -> Result<Ve
 /// Says which files beside the question are damaged; `None` if all are as they were attached.
 pub fn damage(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Option<String> {
     let damaged = |about: &Attachment| read(mailbox, round, about).err().map(|damage| format!("{}: {damage}", about.words()));
-    let damaged: Vec<_> = question.asked.attachments.iter().filter_map(damaged).collect();
+    let damaged: Vec<_> = question.attachments.iter().filter_map(damaged).collect();
     (!damaged.is_empty()).then(|| damaged.join("; "))
 }
 

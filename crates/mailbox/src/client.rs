@@ -293,9 +293,9 @@ mod tests {
         assert!(mailbox.post_with_files(question(), std::slice::from_ref(&file)).unwrap().repeated);
         assert_eq!(mailbox.post(question()).unwrap_err().exit_code(), 4, "the same question without its file");
         let asked = mailbox.answer(&id).unwrap().question().clone();
-        assert_eq!(mailbox.attachment(&receipt.round, &asked.asked.attachments[0]).unwrap(), b"the two sections");
+        assert_eq!(mailbox.attachment(&receipt.round, &asked.attachments[0]).unwrap(), b"the two sections");
         let mut with_a_name_only = question();
-        with_a_name_only.asked.attachments = asked.asked.attachments;
+        with_a_name_only.attachments = asked.attachments;
         assert_eq!(mailbox.post_instead(with_a_name_only).unwrap_err().exit_code(), 5);
     }
 
@@ -316,7 +316,7 @@ mod tests {
         mailbox.post(question()).unwrap();
         let read = mailbox.answer(&id).unwrap();
         let mut other = Question::new(id.clone(), "Delete both?").with_options([("merge", "Yes, delete both")]);
-        other.asked.free_text = Some(false);
+        other.free_text = Some(false);
         mailbox.post_instead(other).unwrap();
         assert_eq!(read.by(&ann).value("merge").unwrap_err().exit_code(), 4);
         assert_eq!(mailbox.answer(&id).unwrap().by(&ann).value("both").unwrap_err().exit_code(), 5);

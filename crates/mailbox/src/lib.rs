@@ -158,7 +158,7 @@ pub mod workflows;
 pub use attachments::{AttachedFile, Damage};
 pub use client::{PendingQuestion, Reply};
 pub use documents::answer::{Answer, AnswerValue, Outcome};
-pub use documents::asked::{Asked, Kind, OnExpiry, Part};
+pub use documents::asked::{Kind, OnExpiry, Part};
 pub use documents::checkpoint::Checkpoint;
 pub use documents::closing::{Closed, Closing};
 pub use documents::fields::attachment::{Attachment, MediaType};

@@ -218,5 +218,5 @@ pub fn first_task(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Question> 
     ids.sort_unstable();
     let closed = ids.iter().filter_map(|id| in_closed(mailbox, id));
     let open = std::iter::once_with(|| open_of_workflow(mailbox, workflow)).flatten();
-    closed.chain(open).map(|found| found.document.typed).find(|question| question.first_prompt().is_some())
+    closed.chain(open).map(|found| found.document.typed).find(|question| question.prompt.is_some())
 }

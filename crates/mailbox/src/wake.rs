@@ -125,7 +125,7 @@ pub fn by_answer(mailbox: &Mailbox, question: &Question) {
 /// themselves.
 pub fn by_end(mailbox: &Mailbox, question: &Question) {
     asker_of_codex(mailbox, question);
-    if let Some(session) = question.session_id.as_ref().filter(|_| question.asked.live.is_none() && !question.asked.to_session) {
+    if let Some(session) = question.session_id.as_ref().filter(|_| question.live.is_none() && !question.to_session) {
         change(mailbox, session);
     }
 }

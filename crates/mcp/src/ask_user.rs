@@ -77,7 +77,7 @@ fn waiting_answer(desk: &Desk, mailbox: &Mailbox, question: &Question) -> Result
 
 /// True if a call asks what was asked before. A question about a tool call is the run's, whatever its words are.
 fn is_asked_again(earlier: &Question, question: &Question) -> bool {
-    earlier.asked.approval.is_none() && earlier.asked.elicited_by.is_none() && post::has_same_words(earlier, question)
+    earlier.approval.is_none() && earlier.elicited_by.is_none() && post::has_same_words(earlier, question)
 }
 
 /// `ask_user` of a client that knows tasks. Posts the question, and returns its mailbox and round. No watcher launches an agent for it.
@@ -85,13 +85,13 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
     let (mailbox, mut document) = question(desk, arguments)?;
     // The task of the same words, whose answer waits for its session or was not shown to the model. `tasks/get` tells it.
     if let Some(Round { id, document: earlier, folder }) = round::latest(&mailbox, &document.typed.workflow_id)
-        && earlier.typed.asked.to_session
+        && earlier.typed.to_session
         && is_asked_again(&earlier.typed, &document.typed)
         && (folder == Folder::Answered || folder == Folder::Running && question_state::is_unheard(&mailbox, &id)?)
     {
         return Ok((mailbox, id));
     }
-    document.typed.asked.to_session = true;
+    document.typed.to_session = true;
     let asked = desk.post(&mailbox, document).map_err(in_words_of_a_tool)?;
     Ok((mailbox, asked.round))
 }

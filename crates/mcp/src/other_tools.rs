@@ -34,8 +34,8 @@ pub(super) fn questions(desk: &Desk) -> Result<String> {
         Ok(document) => {
             let question = &document.typed;
             let age = question.asked_at().map(|at| format!(" ({} ago)", time::human(time::since(at)))).unwrap_or_default();
-            let options = if question.asked.options.is_empty() { String::new() } else { format!(" [{}]", question.asked.options.keys()) };
-            let waits = question.asked.until.as_ref().map(|_| " (waits for an event, not for a person)").unwrap_or_default();
+            let options = if question.options.is_empty() { String::new() } else { format!(" [{}]", question.options.keys()) };
+            let waits = question.until.as_ref().map(|_| " (waits for an event, not for a person)").unwrap_or_default();
             format!("{}: {}{options}{age}{waits}\n", pending.workflow, text::excerpt(&question.title(), 200))
         }
         Err(e) => format!("{}: cannot be read: {}\n", pending.workflow, text::one_line(&e.to_string())),

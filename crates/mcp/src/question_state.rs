@@ -129,7 +129,7 @@ fn answered(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, question: &Question
     };
     // A decision about a call is for the run that waits with that call. An answer that is too long for a message is for its taker.
     let is_long = question.answer.as_ref().and_then(|answer| answer.value.as_ref()).is_some_and(|v| v.to_text().len() > INLINE_ANSWER);
-    if is_long || question.asked.approval.is_some() || question.asked.elicited_by.is_some() {
+    if is_long || question.approval.is_some() || question.elicited_by.is_some() {
         return Ok(format!("It was {who}. {next}."));
     }
     let words = told(desk, mailbox, question, &untaken(asked))?;

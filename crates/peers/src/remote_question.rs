@@ -114,7 +114,7 @@ impl Asked {
     }
 
     fn of(question: QuestionId, document: &QuestionDocument, bytes: &[u8]) -> Result<Self> {
-        let (hash, priority) = (document.typed.hash()?, document.typed.asked.priority.unwrap_or(0));
+        let (hash, priority) = (document.typed.hash()?, document.typed.priority.unwrap_or(0));
         Ok(Self { question, hash, priority, json: Json::of_bytes(bytes)? })
     }
 

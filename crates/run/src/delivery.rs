@@ -32,8 +32,8 @@ impl Delivery {
     /// The delivery that the question alone asks for. A waiter or a person's command may take the answer in its place.
     pub fn asked_for(question: &Question) -> Self {
         match question {
-            question if question.asked.live.is_some() => Self::Dialog,
-            question if question.asked.to_session || question.continues_in.is_some() => Self::Session,
+            question if question.live.is_some() => Self::Dialog,
+            question if question.to_session || question.continues_in.is_some() => Self::Session,
             _ => Self::Launch,
         }
     }

@@ -8,7 +8,6 @@ use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock, Placed};
 use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION, Question};
 use askbox_mailbox::error::{Error, Result};
@@ -88,7 +87,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         config_dir: std::env::var_os(askbox_agent::claude::CONFIG_DIR).filter(|v| !v.is_empty()).map(Into::into),
         parent: task.parent,
         trace: Trace::of_environment().ok().flatten(),
-        unanswered: Content::Task { prompt: task.prompt.clone() },
+        prompt: Some(task.prompt.clone()),
         reads: task.reads,
         ..Question::new(task.workflow, askbox_mailbox::text::excerpt(&task.prompt, 200))
     };

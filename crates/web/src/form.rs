@@ -86,7 +86,7 @@ impl Filled {
         };
         let parts = question.parts().iter().enumerate().map(part).collect();
         let (note, why, back, act) = (text("note"), text("why"), text("back"), text("act"));
-        let original = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref()).map(|editable| &editable.text);
+        let original = question.approval.as_ref().and_then(|approval| approval.editable.as_ref()).map(|editable| &editable.text);
         let edited = posted.get("edited").map(|_| text("edited")).filter(|edited| original.is_some_and(|original| edited != original));
         let seen = posted.get("seen").and_then(|seen| seen.parse().ok());
         Self { parts, note, why, back, edited, seen, told, left_out: None, act }

@@ -79,13 +79,13 @@ impl Row {
             asked_by: fitted(text::excerpt(&question_text::asker(question), 40)),
             project: if project == "-" { String::new() } else { fitted(project) },
             asked_at: question.asked_at(),
-            expires_at: question.asked.expires_at,
-            priority: question.asked.priority.unwrap_or(0),
-            parts: question.asked.questions.len().max(1),
-            is_approval: question.asked.approval.is_some(),
-            is_live: question.asked.live.is_some(),
+            expires_at: question.expires_at,
+            priority: question.priority.unwrap_or(0),
+            parts: question.questions.len().max(1),
+            is_approval: question.approval.is_some(),
+            is_live: question.live.is_some(),
             is_reply: question_text::is_reply(mailbox, question),
-            is_event: question.asked.until.is_some(),
+            is_event: question.until.is_some(),
             ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
         }
     }

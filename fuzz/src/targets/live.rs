@@ -45,8 +45,8 @@ fn since() -> Time {
 
 fn asks_for_one_call(asked: askbox::Result<QuestionDocument>) {
     let Some(question) = can_be_posted(asked) else { return };
-    if question.asked.approval.is_some() {
-        assert_eq!(question.asked.options.keys(), "once", "{question:?}");
+    if question.approval.is_some() {
+        assert_eq!(question.options.keys(), "once", "{question:?}");
     }
 }
 
@@ -60,15 +60,15 @@ fn can_be_posted(asked: askbox::Result<QuestionDocument>) -> Option<Question> {
             return None;
         }
     };
-    let live = question.asked.live.as_ref().expect("a dialog's question names its session");
+    let live = question.live.as_ref().expect("a dialog's question names its session");
     promises::is_one_safe_line(&live.words());
-    let call = question.asked.tool_call.as_ref().expect("a dialog's question names its call");
+    let call = question.tool_call.as_ref().expect("a dialog's question names its call");
     let named = call.subagent.iter().flat_map(|agent| [Some(&agent.id), agent.kind.as_ref(), agent.task.as_ref()]);
     named.flatten().for_each(|name| promises::is_one_safe_line(name));
-    assert_eq!(question.asked.asked_by, None, "nobody but the session speaks");
-    if question.asked.approval.is_some() {
+    assert_eq!(question.asked_by, None, "nobody but the session speaks");
+    if question.approval.is_some() {
         promises::is_shown_safely(&question.question);
-        assert!(question.asked.options.keys().starts_with("once"), "{question:?}");
+        assert!(question.options.keys().starts_with("once"), "{question:?}");
     }
     Some(question)
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use askbox::config::{Config, parse};
 use askbox::mailbox::documents::answer::BY_EVENT;
 use askbox::mailbox::documents::asked::{Kind, Part};
-use askbox::mailbox::documents::content::Content;
+use askbox::mailbox::documents::question::Content;
 use askbox::mailbox::{Answer, AnswerValue, Mailbox, Question, QuestionDocument};
 use askbox::run::attempt::record::{Begin, Run};
 use askbox::run::delivery::Delivery;
@@ -28,13 +28,13 @@ pub fn message(bytes: &[u8]) {
         let Ok(message) = first_message(mailbox(), &Config::default(), question, &run) else { return };
         match question.content() {
             // To a new session, the task is the whole message.
-            Content::Task { .. } if matches!(run.begin, Begin::Fresh) => {}
-            Content::Task { .. } => only_ours(&message, &["This is a task that was put into the mailbox. "]),
-            Content::Results { results, .. } => {
+            Content::Task(_) if matches!(run.begin, Begin::Fresh) => {}
+            Content::Task(_) => only_ours(&message, &["This is a task that was put into the mailbox. "]),
+            Content::Results(results) => {
                 let ends: Vec<String> = results.iter().map(|ended| format!("{} ", ended.workflow_id)).collect();
                 only_ours(&message, &WOKEN.iter().copied().chain(ends.iter().map(String::as_str)).collect::<Vec<_>>());
             }
-            Content::Question if question.asked.approval.is_some() => only_ours(&message, &[heads, APPROVAL].concat()),
+            Content::Question if question.approval.is_some() => only_ours(&message, &[heads, APPROVAL].concat()),
             Content::Question => tells_the_decision(question, &message, heads),
         }
     }
@@ -45,7 +45,7 @@ pub fn message(bytes: &[u8]) {
         let Ok(message) = first_message(mailbox(), &config, question, &run) else { return };
         let decides = |line: &&str| DECISIONS.iter().any(|words| line.strip_prefix("A: ").unwrap_or(line).starts_with(words));
         let count = message.split(ends_a_line).filter(decides).count();
-        assert!(count <= 1 || question.asked.approval.is_some(), "{own}: {message:?}");
+        assert!(count <= 1 || question.approval.is_some(), "{own}: {message:?}");
     }
 }
 
@@ -165,7 +165,7 @@ fn short<'a>(rest: &'a str, end: &str) -> (String, &'a str) {
 /// Reads the message, and compares everything in it with the answer.
 fn tells_the_decision(question: &Question, message: &str, heads: &[&str]) {
     let Some(answer) = &question.answer else { return };
-    if question.asked.elicited_by.is_some() {
+    if question.elicited_by.is_some() {
         return;
     }
     let mut read = Reader { lines: message.split('\n').collect(), message };
@@ -186,7 +186,7 @@ fn tells_the_decision(question: &Question, message: &str, heads: &[&str]) {
 /// True if the person has declined to answer a question, with the reason between two sentences.
 fn is_declined(question: &Question, answer: &Answer) -> bool {
     let has_value = answer.value.is_some() && answer.outcome == askbox::mailbox::Outcome::Answered;
-    question.asked.until.is_none() && answer.by != BY_EVENT && !has_value
+    question.until.is_none() && answer.by != BY_EVENT && !has_value
 }
 
 fn decision(question: &Question, answer: &Answer, read: &mut Reader<'_>) {
@@ -196,7 +196,7 @@ fn decision(question: &Question, answer: &Answer, read: &mut Reader<'_>) {
         read.ours("This is no answer: decide nothing. ");
         return;
     }
-    let is_wait = question.asked.until.is_some();
+    let is_wait = question.until.is_some();
     if is_wait && answer.by == BY_EVENT {
         read.ours("What it waited for has come: ");
         return;
@@ -224,7 +224,7 @@ fn decision(question: &Question, answer: &Answer, read: &mut Reader<'_>) {
     match value {
         AnswerValue::Batch(map) => {
             assert_eq!(read.next(), format!("{source}:"));
-            for (n, part) in question.asked.questions.iter().enumerate() {
+            for (n, part) in question.questions.iter().enumerate() {
                 let (asked, rest) = short(read.ours("- "), " (");
                 assert_eq!(asked, part.question, "{:?}", read.message);
                 let (key, rest) = short(rest.strip_prefix(" (").expect("a key"), ")");

@@ -19,7 +19,7 @@ pub fn question(bytes: &[u8]) {
     // A rewrite with an answer keeps every field.
     let written = document.to_bytes();
     document.typed.answer = Some(Answer::value(AnswerValue::Text("x".into()), "fuzz", "fuzz"));
-    document.typed.asked.priority = Some(7);
+    document.typed.priority = Some(7);
     document.update().expect("a change");
     let changed = document.to_bytes();
     promises::others_survive(&written, &changed, &["answer", "priority"]);
@@ -30,7 +30,7 @@ pub fn question(bytes: &[u8]) {
 /// Everything that askbox does with a question before it is answered.
 fn is_usable(question: &Question) {
     assert!(question.workflow_id.as_str().len() <= id::MAX_WORKFLOW_ID && !question.workflow_id.as_str().contains('/'));
-    assert_eq!(question.parts().len(), question.asked.questions.len().max(1));
+    assert_eq!(question.parts().len(), question.questions.len().max(1));
     assert_eq!(question.hash().expect("a hash"), question.clone().hash().expect("a hash"));
     let round = id::RoundId { workflow: question.workflow_id.clone(), question: question.derived_id(0).expect("an id") };
     assert_eq!(id::RoundId::from_file_name(&round.file_name()), Some(round.clone()));
@@ -48,7 +48,7 @@ fn is_usable(question: &Question) {
         promises::is_shown_safely(&text::printable(&question_text::part(part, Some(&part.key(n)))));
     }
     let _ = (question_text::age(question), question_text::is_overdue(question, now));
-    if valid.is_ok() && question.asked.questions.len() <= ask_user_question::MAX_QUESTIONS {
+    if valid.is_ok() && question.questions.len() <= ask_user_question::MAX_QUESTIONS {
         promises::is_one_safe_line(&text::one_line(&answering::how_to_answer(question)));
         let input = ask_user_question::to_input(question);
         assert!(input["questions"].as_array().is_some_and(|all| (1..=ask_user_question::MAX_QUESTIONS).contains(&all.len())), "{input}");

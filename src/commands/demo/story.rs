@@ -154,7 +154,7 @@ fn show(stage: &Stage, has_person: bool, is_small_agent: bool) -> Result<End> {
 }
 
 fn is_option(mailbox: &Mailbox, workflow: &WorkflowId, answer: &str) -> Result<bool> {
-    Ok(read_question::pending(mailbox, workflow)?.typed.asked.options.get(answer).is_some())
+    Ok(read_question::pending(mailbox, workflow)?.typed.options.get(answer).is_some())
 }
 
 fn run_program(stage: &Stage, name: &str, args: &[&str]) -> Result<()> {

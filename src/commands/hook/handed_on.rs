@@ -40,11 +40,10 @@ pub(super) fn hand_on(event: &Session, context: &Context) -> Option<String> {
 /// The one waiting question that AskUserQuestion shows in exactly this way.
 fn asked(mailbox: &Mailbox, shown: &Value) -> Option<(WorkflowId, On)> {
     let is_it = |question: &Question| {
-        let asked = &question.asked;
-        asked.until.is_none()
-            && asked.approval.is_none()
+        question.until.is_none()
+            && question.approval.is_none()
             // The dialog of the session itself is settled by its hook.
-            && asked.live.is_none()
+            && question.live.is_none()
             && ask_user_question::to_input(question)["questions"] == *shown
     };
     let found = list::pending(mailbox, |pending| {

@@ -127,7 +127,7 @@ fn was_asked_by(mailbox: &Mailbox, id: &WorkflowId, session: &SessionId) -> bool
 fn waits(mailbox: &Mailbox, id: &WorkflowId) -> Option<String> {
     let question = read_question::pending(mailbox, id).ok()?.typed;
     // Nobody but a person answers a dialog.
-    if question.asked.until.is_some() || question.asked.live.is_some() {
+    if question.until.is_some() || question.live.is_some() {
         return None;
     }
     // The agent's words must not end the quotation, or look like a tag of Claude Code.

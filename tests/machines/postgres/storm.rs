@@ -370,7 +370,7 @@ impl<'a> Era<'a> {
 
 fn ask(mailbox: &Mailbox, n: usize) -> RoundId {
     let mut question = Question::new(format!("w{n}").parse().unwrap(), format!("Round {n}?"));
-    question.asked.options = serde_json::from_str::<Options>(r#"{"a": "A", "b": "B"}"#).unwrap();
+    question.options = serde_json::from_str::<Options>(r#"{"a": "A", "b": "B"}"#).unwrap();
     post::post(mailbox, question, post::IfPending::Conflict).expect("posted").round
 }
 

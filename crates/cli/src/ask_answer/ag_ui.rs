@@ -30,31 +30,30 @@ use askbox_mailbox::{Answer, Question, text};
 /// [`Error::Invalid`] if the question cannot be written as JSON.
 pub fn interrupt(round: &RoundId, question: &Question) -> Result<Value> {
     let id = format!("{}/{}", round.workflow, SeenRound::of(round.question, question)?);
-    let asked = &question.asked;
     let mut interrupt = json!({
         "id": id, "reason": reason(question), "message": message(question), "responseSchema": schema(question),
         "metadata": {"askbox": {
-            "workflow_id": round.workflow, "question_id": round.question, "context": asked.context, "asked_by": asked.asked_by,
-            "priority": asked.priority.unwrap_or(0), "cwd": question.cwd,
+            "workflow_id": round.workflow, "question_id": round.question, "context": question.context, "asked_by": question.asked_by,
+            "priority": question.priority.unwrap_or(0), "cwd": question.cwd,
         }},
     });
-    if let (Some(call), Some(_)) = (&asked.tool_call, &asked.approval) {
+    if let (Some(call), Some(_)) = (&question.tool_call, &question.approval) {
         interrupt["toolCallId"] = json!(call.id);
     }
     // A question that is kept after its time still takes an answer.
-    if let Some(at) = asked.expires_at.filter(|_| asked.on_expiry() != OnExpiry::Keep) {
+    if let Some(at) = question.expires_at.filter(|_| question.on_expiry() != OnExpiry::Keep) {
         interrupt["expiresAt"] = json!(at);
     }
     Ok(interrupt)
 }
 
 fn reason(question: &Question) -> &'static str {
-    match &question.asked {
+    match () {
         // AG-UI's own word needs the id of the call.
-        asked if asked.approval.is_some() && asked.tool_call.is_some() => "tool_call",
-        asked if asked.approval.is_some() => "askbox:tool_call",
-        _ if !question.is_batch() && question.parts().first().is_some_and(|part| part.kind() == Kind::YesNo) => "confirmation",
-        _ => "input_required",
+        () if question.approval.is_some() && question.tool_call.is_some() => "tool_call",
+        () if question.approval.is_some() => "askbox:tool_call",
+        () if !question.is_batch() && question.parts().first().is_some_and(|part| part.kind() == Kind::YesNo) => "confirmation",
+        () => "input_required",
     }
 }
 
@@ -64,7 +63,7 @@ fn message(question: &Question) -> String {
 
 /// The JSON Schema of the payload.
 fn schema(question: &Question) -> Value {
-    if let Some(approval) = &question.asked.approval {
+    if let Some(approval) = &question.approval {
         return approval_schema(approval);
     }
     let parts = question.parts();
@@ -191,7 +190,7 @@ impl Resumed {
             (Status::Resolved, None | Some(Value::Null)) => return wrong("is missing", "write the answer, or the status `cancelled`"),
             (Status::Resolved, Some(payload)) => payload,
         };
-        let Some(approval) = &question.asked.approval else {
+        let Some(approval) = &question.approval else {
             return answering::from_json(question, payload.to_string().as_bytes(), person);
         };
         match Decision::deserialize(payload) {

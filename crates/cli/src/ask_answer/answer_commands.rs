@@ -200,7 +200,7 @@ fn reply_to_found(args: &AskAnswer, context: &Context, mailbox: &Mailbox, id: &W
     // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the
     // person names its round.
     match &args.reply.round {
-        None if question.asked.approval.is_some() => give(args, context, mailbox, id, On::WhatWaits, answer, person),
+        None if question.approval.is_some() => give(args, context, mailbox, id, On::WhatWaits, answer, person),
         None => give(args, context, mailbox, id, On::question(&found.id, question)?, answer, person),
         Some(_) => give(args, context, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
     }
@@ -231,11 +231,11 @@ fn show(args: &AskAnswer, context: &Context, id: &WorkflowId, format: Option<For
     let found = answering::question_to_show(&mailbox, id)?;
     if format == Some(Format::AskUserQuestion) {
         let question = &found.document.typed;
-        if question.asked.questions.len() > ask_user_question::MAX_QUESTIONS {
+        if question.questions.len() > ask_user_question::MAX_QUESTIONS {
             let problem = format!(
                 "AskUserQuestion takes {} questions a call, here are {}",
                 ask_user_question::MAX_QUESTIONS,
-                question.asked.questions.len()
+                question.questions.len()
             );
             program::warn(&format!("{problem}: call it several times and put the answers together"));
         }

@@ -137,7 +137,7 @@ fn value_of(word: &str) -> Result<String> {
 
 /// Reads `id=value` for each question of a batch. A repeated id adds to its list.
 fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
-    let keys: Vec<(String, Kind)> = question.asked.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
+    let keys: Vec<(String, Kind)> = question.questions.iter().enumerate().map(|(n, p)| (p.key(n), p.kind())).collect();
     let mut map = Map::new();
     for word in words {
         // An id may contain `=`, so the longest id that fits is taken.
@@ -165,8 +165,7 @@ fn from_pairs(question: &Question, words: &[String]) -> Result<AnswerValue> {
 pub fn how_to_answer(question: &Question) -> String {
     let id = &question.workflow_id;
     if question.is_batch() {
-        let pairs: Vec<_> =
-            question.asked.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
+        let pairs: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| format!("{}=VALUE", text::shell_quote(&p.key(n)))).collect();
         return text::excerpt(&format!("ask-answer {id} {}", pairs.join(" ")), 300);
     }
     let part = question.parts().remove(0);
@@ -207,7 +206,7 @@ pub fn acknowledged(accepted: &Accepted) -> String {
 /// Describes an answer to this question in a few words.
 pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
     let words = in_words(answer);
-    if question.asked.approval.is_some() && answer.value.is_some() {
+    if question.approval.is_some() && answer.value.is_some() {
         let call = question.title();
         return match &answer.edited {
             Some(edited) => format!("answered: {words}, which allows this in place of \"{call}\": {}", text::excerpt(edited, 200)),

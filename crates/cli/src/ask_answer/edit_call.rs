@@ -29,7 +29,7 @@ pub fn edit(
     below: &str,
     input: Option<&Path>,
 ) -> Result<Option<String>> {
-    let Some(approval) = &question.asked.approval else {
+    let Some(approval) = &question.approval else {
         return Err(Error::failed("no call is asked about", "look at the question again"));
     };
     let Some(editable) = &approval.editable else {

@@ -41,7 +41,7 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Resu
         None => On::question(&found.id, &found.document.typed)?,
     };
     let person = person(args, context)?;
-    if found.document.typed.asked.approval.is_some() {
+    if found.document.typed.approval.is_some() {
         let below = question_text::round(Some(&mailbox), &found, context);
         let Some(edited) =
             edit_call::edit((id.as_str(), found.id.question), &found.document.typed, &edit_call::refuse_rules(context), &below, input)?

@@ -96,8 +96,8 @@ fn fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> bool {
     let (asked_by, project, headline, priority, is_live) = match &pending.document {
         Ok(d) => {
             let question = &d.typed;
-            let (asked_by, is_live) = (question_text::asker(question), question.asked.live.is_some());
-            (asked_by, question.project(), question_text::headline(mailbox, question), question.asked.priority.unwrap_or(0), is_live)
+            let (asked_by, is_live) = (question_text::asker(question), question.live.is_some());
+            (asked_by, question.project(), question_text::headline(mailbox, question), question.priority.unwrap_or(0), is_live)
         }
         Err(_) => Default::default(),
     };
@@ -111,8 +111,8 @@ pub fn cells_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) 
 
 /// True if these columns of a question match the filter. The document is missing if it cannot be read.
 pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<&Question>, words: &str) -> bool {
-    let priority = document.and_then(|question| question.asked.priority).unwrap_or(0);
-    let is_live = document.is_some_and(|question| question.asked.live.is_some());
+    let priority = document.and_then(|question| question.priority).unwrap_or(0);
+    let is_live = document.is_some_and(|question| question.live.is_some());
     words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority, is_live }, words)
 }
 
@@ -155,7 +155,7 @@ pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
                 continue;
             }
         };
-        if question.asked.until.is_none() {
+        if question.until.is_none() {
             program::print_json(&ag_ui::interrupt(&round::of_pending(mailbox, &question)?, &question)?)?;
         }
     }
@@ -201,12 +201,12 @@ pub fn json_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -
 /// A question as JSON.
 pub fn json_of(question: &Question, id: Option<QuestionId>) -> Value {
     let mut object = json!({
-        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked.asked_by,
-        "timestamp": question.timestamp, "priority": question.asked.priority.unwrap_or(0), "expires_at": question.asked.expires_at,
-        "until": question.asked.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
+        "workflow_id": question.workflow_id, "question_id": id, "title": question.title(), "asked_by": question.asked_by,
+        "timestamp": question.timestamp, "priority": question.priority.unwrap_or(0), "expires_at": question.expires_at,
+        "until": question.until, "cwd": question.cwd, "overdue": question_text::is_overdue(question, time::now()),
         "questions": question.parts().len(),
     });
-    if let Some(live) = &question.asked.live {
+    if let Some(live) = &question.live {
         object["live"] = json!(live);
     }
     object

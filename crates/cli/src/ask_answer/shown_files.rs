@@ -89,7 +89,7 @@ pub fn read(mailbox: Option<&Mailbox>, round: &RoundId, question: &Question) -> 
             }
         }
     };
-    question.asked.attachments.iter().map(|about| ShownFile { about: about.clone(), content: content(about) }).collect()
+    question.attachments.iter().map(|about| ShownFile { about: about.clone(), content: content(about) }).collect()
 }
 
 impl ShownFile {
@@ -185,7 +185,7 @@ fn wrapped<'a>(line: &str, before: &'a str) -> impl Iterator<Item = String> + 'a
 /// [`Error::NotFound`] if the question has no such file. [`Error::Failed`] if the file is damaged. [`Error::Usage`] for an image on a
 /// terminal.
 pub fn write_out(mailbox: &Mailbox, round: &RoundId, question: &Question, name: &str) -> Result<()> {
-    let files = &question.asked.attachments;
+    let files = &question.attachments;
     let Some(about) = files.iter().find(|about| about.name == name) else {
         let names: Vec<_> = files.iter().map(|about| text::file_name(&about.name)).collect();
         let hint = if names.is_empty() { "it has none".into() } else { format!("it has: {}", names.join(", ")) };

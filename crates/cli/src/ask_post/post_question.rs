@@ -118,16 +118,16 @@ fn question(args: &AskPost) -> Result<QuestionDocument> {
     };
     let mut question = Question::new(given.map_or_else(unnamed, Ok)?, text);
     for choice in &args.option {
-        if question.asked.options.get(&choice.key).is_some() {
+        if question.options.get(&choice.key).is_some() {
             let key = text::excerpt(&choice.key, 40);
             return Err(Error::usage(format!("-o: the key `{key}` is given twice"), "give every option a key of its own"));
         }
-        question.asked.options.0.push(choice.clone());
+        question.options.0.push(choice.clone());
     }
     let range = Range { min: args.min, max: args.max, step: args.step, unit: args.unit.clone() };
-    question.asked.range = Some(range).filter(|range| !range.is_empty());
-    question.asked.kind = args.kind.or(question.asked.range.as_ref().map(|_| Kind::Number));
-    question.asked.free_text = args.no_free_text.then_some(false);
+    question.range = Some(range).filter(|range| !range.is_empty());
+    question.kind = args.kind.or(question.range.as_ref().map(|_| Kind::Number));
+    question.free_text = args.no_free_text.then_some(false);
     Ok(QuestionDocument::draft(question))
 }
 
@@ -145,18 +145,18 @@ fn apply_flags(args: &AskPost, question: &mut Question) -> Result<()> {
     if let Some(file) = &args.until_file {
         let absolute = std::path::absolute(file).map_err(|_| Error::usage("--until-file: the path is empty", "name a file"))?;
         program::in_a_document(&absolute)?;
-        question.asked.until = Some(Until::File(absolute));
+        question.until = Some(Until::File(absolute));
     }
-    question.asked.until = args.until.map(Until::At).or(question.asked.until.take());
+    question.until = args.until.map(Until::At).or(question.until.take());
     if let Some(timeout) = args.timeout {
-        question.asked.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
+        question.expires_at = chrono::TimeDelta::from_std(timeout).ok().and_then(|d| time::now().checked_add_signed(d));
     }
-    question.asked.remind_every = args.remind_every.map(Span).or(question.asked.remind_every);
-    question.asked.on_expiry = args.on_expiry.or(question.asked.on_expiry);
-    question.asked.default = args.default.clone().map(AnswerValue::Text).or(question.asked.default.take());
-    question.asked.priority = args.priority.or(question.asked.priority);
-    question.asked.context = args.context.clone().or(question.asked.context.take());
-    question.asked.asked_by = args.asked_by.clone().or(question.asked.asked_by.take());
+    question.remind_every = args.remind_every.map(Span).or(question.remind_every);
+    question.on_expiry = args.on_expiry.or(question.on_expiry);
+    question.default = args.default.clone().map(AnswerValue::Text).or(question.default.take());
+    question.priority = args.priority.or(question.priority);
+    question.context = args.context.clone().or(question.context.take());
+    question.asked_by = args.asked_by.clone().or(question.asked_by.take());
     Ok(())
 }
 
@@ -193,7 +193,7 @@ fn document(args: &AskPost, mailbox: &Mailbox, bytes: &[u8]) -> Result<QuestionD
     let mut document = posting::parse(bytes, None, || {
         Err(Error::invalid("workflow_id", "is missing", "give every question of the array its own workflow_id"))
     })?;
-    document.typed.asked.asked_by = document.typed.asked.asked_by.take().or_else(|| args.asked_by.clone());
+    document.typed.asked_by = document.typed.asked_by.take().or_else(|| args.asked_by.clone());
     posting::complete(mailbox, &mut document.typed)?;
     document.typed.continues_in = program::continues_in(mailbox, &document.typed);
     posting::warn_of_malformed_trace(&document);

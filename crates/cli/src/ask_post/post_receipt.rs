@@ -79,8 +79,8 @@ pub fn warn_without_checkpoint(mailbox: &Mailbox, context: &Context, asked: &[Qu
 
 /// Warns about questions whose default never applies, because they have no time limit.
 pub fn warn_without_timeout(asked: &[Question]) {
-    for question in asked.iter().filter(|question| question.asked.expires_at.is_none()) {
-        if let Some(default) = &question.asked.default {
+    for question in asked.iter().filter(|question| question.expires_at.is_none()) {
+        if let Some(default) = &question.default {
             let (id, default) = (&question.workflow_id, text::excerpt(&default.to_text(), 60));
             program::warn(&format!(
                 "{id}: the default `{default}` never applies, because the question has no time limit: add --timeout 2h"

@@ -86,8 +86,8 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     }
     question.config_dir = question.config_dir.take().or_else(|| program::env("CLAUDE_CONFIG_DIR").map(PathBuf::from));
     question.config_dir = question.config_dir.take().zip(question.cwd.as_ref()).map(|(dir, folder)| folder.join(dir));
-    if question.asked.asked_by.is_none() {
-        question.asked.asked_by = program::env("ASKBOX_ASKED_BY");
+    if question.asked_by.is_none() {
+        question.asked_by = program::env("ASKBOX_ASKED_BY");
     }
     if question.parent.is_none() {
         question.parent = program::workflow_from_env("ASKBOX_WORKFLOW_ID")?.filter(|parent| *parent != question.workflow_id);
@@ -95,8 +95,8 @@ pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
     let within = program::this_run().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
     question.asked_in = within.or(question.asked_in.take());
     question.trace = question.trace.take().or_else(|| Trace::of_environment().ok().flatten());
-    let said = question.asked.in_reply_to.take().filter(|id| was_asked_back(mailbox, question, *id));
-    question.asked.in_reply_to = said.or_else(|| asked_back(mailbox, &question.workflow_id));
+    let said = question.in_reply_to.take().filter(|id| was_asked_back(mailbox, question, *id));
+    question.in_reply_to = said.or_else(|| asked_back(mailbox, &question.workflow_id));
     match &question.checkpoint {
         Some(path) => check_checkpoint(mailbox, path, &question.workflow_id),
         None => {
@@ -125,12 +125,12 @@ pub fn warn_of_malformed_trace(document: &QuestionDocument) {
 /// Fills in a question that waits for an event. It needs no text. An asker that sets a time limit wants to go on after it, so the agent is
 /// then told that the event did not come.
 fn complete_wait(question: &mut Question) {
-    let Some(until) = &question.asked.until else { return };
+    let Some(until) = &question.until else { return };
     if question.question.is_empty() && !question.is_batch() {
         question.question = until.words();
     }
-    if question.asked.expires_at.is_some() && question.asked.on_expiry.is_none() && question.asked.default.is_none() {
-        question.asked.default = Some(AnswerValue::Text(until.in_vain()));
+    if question.expires_at.is_some() && question.on_expiry.is_none() && question.default.is_none() {
+        question.default = Some(AnswerValue::Text(until.in_vain()));
     }
 }
 

@@ -68,7 +68,7 @@ pub fn texts_left_out(filled: &Texts<'_>, question: &Question, act: Act) -> Vec<
         add("back", "your question to the agent".into(), filled.back);
     }
     if !act.is_refusal() {
-        let place = if question.asked.approval.is_some() { "why you deny it" } else { "why you decline" };
+        let place = if question.approval.is_some() { "why you deny it" } else { "why you decline" };
         add("why", place.into(), filled.why);
     }
     all

@@ -137,7 +137,7 @@ fn of_question(opened: &Opened) -> Vec<Key> {
     if part.takes_words() && part.chosen() != Some(Choosable::Words) {
         keys.push(("i", "own words"));
     }
-    let approval = opened.shown.question().asked.approval.as_ref();
+    let approval = opened.shown.question().approval.as_ref();
     if approval.is_some_and(|approval| approval.editable.is_some()) {
         keys.insert(3, ("^e", "change the call"));
     }

@@ -98,7 +98,7 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
             for (n, part) in question.parts().iter().enumerate() {
                 let place = if question.is_batch() { format!("{}. ", n + 1) } else { String::new() };
                 let text = format!("{place}{}", part.question);
-                let rows = if question.asked.approval.is_some() { of_call(&text, columns) } else { wrapped(&text, columns) };
+                let rows = if question.approval.is_some() { of_call(&text, columns) } else { wrapped(&text, columns) };
                 lines.extend(rows.into_iter().map(|line| line.style(bold())));
                 if part.options.is_empty() {
                     lines.extend(styled(&format!("  ({})", question_text::kind(part)), columns, dimmed()));
@@ -127,13 +127,13 @@ fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> 
     let question = shown.question();
     let mut words = vec![(shown.address().to_string(), bold())];
     let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), dimmed()), (text, style)]);
-    if question.asked.approval.is_some() {
+    if question.approval.is_some() {
         say("asks for a permission".into(), urgent());
     }
-    if let Some(by) = &question.asked.asked_by {
+    if let Some(by) = &question.asked_by {
         say(format!("by {}", excerpt(by, 40)), dimmed());
     }
-    match &question.asked.live {
+    match &question.live {
         Some(live) => say(live.words(), dimmed()),
         None if question.project() != "-" => say(question.project(), dimmed()),
         None => {}
@@ -142,14 +142,14 @@ fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> 
         let age = clock.age(at);
         say(if age == "now" { "just now".into() } else { format!("{age} ago") }, dimmed());
     }
-    if let Some(priority) = question.asked.priority.filter(|priority| *priority != 0) {
+    if let Some(priority) = question.priority.filter(|priority| *priority != 0) {
         say(format!("priority {priority}"), if priority > 0 { urgent() } else { dimmed() });
     }
     let mut lines = vec![fitted(&words, columns)];
-    if let Some(at) = question.asked.expires_at {
+    if let Some(at) = question.expires_at {
         let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question, app.only_signed));
         let (words, style) = match at <= clock.now() {
-            true if question.asked.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
+            true if question.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
             true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),
             false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), urgent()),
             false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), dimmed()),
@@ -191,7 +191,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
         scrolls.extend(wrapped(lead_in, columns));
         scrolls.push(Line::default());
     }
-    let lines_of = |text: &str| match question.asked.approval {
+    let lines_of = |text: &str| match question.approval {
         Some(_) => of_call(text, columns),
         None => wrapped(text, columns),
     };

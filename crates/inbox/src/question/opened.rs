@@ -182,7 +182,7 @@ impl Opened {
     fn key_of_part(&mut self, key: KeyEvent, control: bool) -> Act {
         if key.code == KeyCode::Char('e')
             && control
-            && let Some(approval) = &self.shown.question().asked.approval
+            && let Some(approval) = &self.shown.question().approval
         {
             return match (&self.shown.host, &approval.editable) {
                 (_, Some(_)) => Act::EditCall,
@@ -222,7 +222,7 @@ impl Opened {
 
     /// Gives the part's current answer.
     fn enter(&self) -> Act {
-        if self.shown.question().asked.approval.is_some() && !self.scroll.was_seen() {
+        if self.shown.question().approval.is_some() && !self.scroll.was_seen() {
             return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down and page up show the rest"));
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };

@@ -28,7 +28,7 @@ pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) ->
     // The operator may have changed the configuration since the inbox was opened.
     context.reload();
     let hold_up = person::hold_up(context, mailbox, &accepted.question);
-    let end = accepted.question.asked.live.is_some().then_some(End::NotKnownYet);
+    let end = accepted.question.live.is_some().then_some(End::NotKnownYet);
     Ok(Sent { at: RoundAt::here(accepted.round), words, hold_up, warning: accepted.warning, offer: None, end })
 }
 

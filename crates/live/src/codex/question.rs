@@ -106,9 +106,9 @@ mod tests {
         let expected =
             "May the agent call exec_command?\n    command: /bin/bash -lc 'touch qa'\n    reason: needs it\nIn the folder /elsewhere";
         assert_eq!(question.question, expected);
-        assert_eq!(question.asked.options.keys(), "once");
-        assert!(question.asked.approval.as_ref().unwrap().editable.is_none());
-        assert_eq!(question.asked.live.unwrap().words(), "codex session \"Fix the login please\" in \"My Shop\"");
+        assert_eq!(question.options.keys(), "once");
+        assert!(question.approval.as_ref().unwrap().editable.is_none());
+        assert_eq!(question.live.unwrap().words(), "codex session \"Fix the login please\" in \"My Shop\"");
         assert!(question.workflow_id.as_str().starts_with("live-my-shop-"));
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn a_patch_of_codex_is_asked_about_with_its_changes() {
         let question = asked("item/fileChange/requestApproval", json!({}), Some(PARENT)).unwrap().typed;
         assert!(question.question.contains("    patch:\n        add \"/opt/x\"\n          +one\n"), "{}", question.question);
-        let live = question.asked.live.unwrap();
+        let live = question.live.unwrap();
         assert_eq!((live.session.to_string().as_str(), live.agent.as_deref(), live.title), (PARENT, Some("Ada"), None));
         let other = json!({"itemId": "call_2"});
         assert!(asked("item/fileChange/requestApproval", other, None).is_err(), "its changes are not known");
@@ -127,7 +127,7 @@ mod tests {
         let one = json!({"id": "q1", "header": "How", "question": "Merge?", "options": [{"label": "merge", "description": "m"}]});
         let two = json!({"id": "q2", "header": "Why", "question": "Why?", "options": null});
         let question = asked("item/tool/requestUserInput", json!({"questions": [one]}), None).unwrap().typed;
-        assert_eq!((question.question.as_str(), question.asked.options.keys().as_str()), ("Merge?", "merge"));
+        assert_eq!((question.question.as_str(), question.options.keys().as_str()), ("Merge?", "merge"));
         assert_eq!(asked("item/tool/requestUserInput", json!({"questions": [one, two]}), None).unwrap().typed.parts().len(), 2);
         assert!(asked("item/tool/requestUserInput", json!({"questions": [one, one]}), None).is_err());
     }

@@ -2,10 +2,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`question`] | the question document, which carries a round through all its states |
-//! | [`asked`] | the form of the question, its dates, and who takes the answer |
-//! | [`content`] | the subject of the document: a question, a task, or the ends of child workflows |
-//! | `question_spelling` | reads and writes the question document |
+//! | [`question`] | the question document, which carries a round through all its states, and its subject: a question, a task, or the ends of child workflows |
+//! | [`asked`] | the kind of its answer, and the parts of a batch |
 //! | [`answer`] | its field `answer` |
 //! | [`shown`] | the parts of a question that all people see, and those that its machine keeps to itself |
 //! | [`offer`] | an answer from another machine, and the verdict on it |
@@ -23,13 +21,11 @@ pub mod awaited;
 pub mod checkpoint;
 pub mod checks;
 pub mod closing;
-pub mod content;
 pub mod dotted_path;
 pub mod fields;
 pub mod offer;
 pub mod programs;
 pub mod question;
-mod question_spelling;
 pub mod shell_export;
 pub mod shown;
 pub mod until;

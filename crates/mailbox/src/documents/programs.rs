@@ -83,7 +83,7 @@ pub const ALL: [&Facts; 5] = [&CLAUDE, &CODEX, &OPENCODE, &COPILOT, &QWEN];
 impl Facts {
     /// The program of the session that asks a live question. A name that is not known is Claude Code's: anybody may have written it.
     pub fn of(question: &Question) -> &'static Self {
-        let name = question.asked.live.as_ref().map(|live| live.program.as_str());
+        let name = question.live.as_ref().map(|live| live.program.as_str());
         ALL.into_iter().find(|facts| Some(facts.name) == name).unwrap_or(&CLAUDE)
     }
 

@@ -4,22 +4,28 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::document::{Document, Stored};
-use crate::documents::answer::Answer;
-use crate::documents::asked::{Asked, Part};
+use crate::documents::answer::{Answer, AnswerValue};
+use crate::documents::asked::{Kind, OnExpiry, Part};
+use crate::documents::awaited::Ended;
 use crate::documents::closing::{Closing, TakenBack};
-use crate::documents::content::Content;
+use crate::documents::fields::approval::{self, Approval};
+use crate::documents::fields::approval_text;
 use crate::documents::fields::asked_in::AskedIn;
+use crate::documents::fields::attachment::Attachment;
+use crate::documents::fields::live::Live;
 use crate::documents::fields::options::{Choice, Options};
-use crate::documents::fields::trace::Trace;
-use crate::documents::fields::{approval, approval_text};
+use crate::documents::fields::range::Range;
+use crate::documents::fields::tool_call::ToolCall;
+use crate::documents::fields::trace::{self, Trace};
+use crate::documents::until::Until;
 use crate::error::Result;
 use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
 use crate::text;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// The largest question document in bytes, as it is posted, or as another program may put it into `pending/`.
 pub const MAX_QUESTION: u64 = 1 << 20;
@@ -45,14 +51,28 @@ impl Stored for Question {
 /// A question file with all of its fields, known and unknown.
 pub type QuestionDocument = Document<Question>;
 
-/// A question, or a batch of them.
-#[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
+/// A question, or a batch of them. In the file, the fields of all kinds lie beside one another, in the order of this type.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Question {
     /// The version of the layout; 1 if missing.
     pub schema_version: Option<u32>,
     /// The text of the question. May be missing in a batch.
-    #[schemars(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub question: String,
+    /// The kind of answer; derived from the options where it is missing.
+    #[serde(rename = "type")]
+    pub kind: Option<Kind>,
+    /// The options.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub options: Options,
+    /// Whether text beside the options is allowed; it is unless this says `false`.
+    pub free_text: Option<bool>,
+    /// Which numbers are an answer, for the type `number`.
+    pub range: Option<Range>,
+    /// The questions of a batch, which are answered together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Part>,
     /// The workflow that asks; equals the file's name.
     pub workflow_id: WorkflowId,
     /// The round. Derived from the content if missing.
@@ -61,6 +81,22 @@ pub struct Question {
     pub checkpoint: Option<PathBuf>,
     /// When it was asked, RFC 3339. Free text in hand-written files.
     pub timestamp: Option<String>,
+    /// The name of the agent that asks.
+    pub asked_by: Option<String>,
+    /// Background for the person who answers, in Markdown.
+    pub context: Option<String>,
+    /// When the question expires, RFC 3339.
+    pub expires_at: Option<Time>,
+    /// What happens when it expires.
+    pub on_expiry: Option<OnExpiry>,
+    /// The answer that applies on expiry, if the asker set one.
+    pub default: Option<AnswerValue>,
+    /// The event that answers it: no person is asked, but one may answer first.
+    pub until: Option<Until>,
+    /// How often the user is reminded of it, such as `4h`.
+    pub remind_every: Option<Span>,
+    /// Questions of larger priority come first in the inbox; 0 if missing.
+    pub priority: Option<i32>,
     /// The session that asked. It is resumed only if askbox launched it: for this workflow, or in the run that `asked_in` proves.
     pub session_id: Option<SessionId>,
     /// The live session whose shell asked, if it goes on with the answer: a watcher launches no agent for it while the session lives. It is
@@ -76,16 +112,33 @@ pub struct Question {
     pub asked_in: Option<AskedIn>,
     /// The asker's place in a trace. The run that the answer starts belongs to the same trace. A malformed trace is ignored, and hashes
     /// leave it out.
+    #[serde(default, deserialize_with = "trace::well_formed")]
     pub trace: Option<Trace>,
+    /// The earlier round of the workflow whose answer was a question of the person's, to which this one replies.
+    pub in_reply_to: Option<QuestionId>,
+    /// The suspended tool call of the session that waits for the answer. The session is then continued without a message.
+    pub tool_call: Option<ToolCall>,
+    /// The tool call that the person may allow. Such a question has the options `once` and `workflow`, and no other answer. In a
+    /// live question, `once` and the offers of `live`.
+    pub approval: Option<Approval>,
+    /// The MCP server that asks, by its name in the agent's configuration. While its run or its session's hook lives, it waits for the answer.
+    pub elicited_by: Option<String>,
+    /// Whether the session that asked takes the answer itself, as the result of a task of its own. A watcher launches no agent then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_session: bool,
+    /// The attended session whose dialog shows the question at the same moment. A watcher launches no agent for its answer.
+    pub live: Option<Box<Live>>,
+    /// The files that the person is shown beside the question. Their bytes lie in the mailbox.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The task of a document that is not a question but a task: see `Content`.
+    pub prompt: Option<String>,
     /// The files that the prompt of a task names. The agent may read them.
-    #[schemars(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<PathBuf>,
-    /// What is asked. Every kind has it: whatever lies in `pending/` is put to a person, a file with a `prompt` too.
-    #[schemars(flatten)]
-    pub asked: Asked,
-    /// What the file says that it is about. It counts only without an answer: decide by [`Question::content`].
-    #[schemars(flatten, with = "crate::documents::content::Told")]
-    pub unanswered: Content,
+    /// How the awaited workflows ended, in a document that is not a question but reports them: see `Content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Ended>,
     /// The answer, once there is one.
     pub answer: Option<Answer>,
     /// The last answer that was taken back.
@@ -93,11 +146,34 @@ pub struct Question {
     /// How the round ended, once it has ended.
     pub closed: Option<Closing>,
     /// Answers that came after the round had ended. They are kept and shown, and launch nothing.
-    #[schemars(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_answers: Vec<Answer>,
 }
 
+/// The subject of a document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Content<'a> {
+    /// A question for a person, or the answer to one.
+    Question,
+    /// The prompt of a task of `relaunch run` or `relaunch spawn`. Its round begins in `running/`, and no person is asked.
+    Task(&'a str),
+    /// The ends of the awaited workflows. Its round begins in `running/`, and no person is asked.
+    Results(&'a [Ended]),
+}
+
+impl Content<'_> {
+    /// True if a person is asked.
+    pub fn asks_a_person(self) -> bool {
+        self == Self::Question
+    }
+}
+
 impl Question {
+    /// Returns what happens on expiry. If `on_expiry` is missing, a default applies if there is one; else the question stays open.
+    pub fn on_expiry(&self) -> OnExpiry {
+        self.on_expiry.unwrap_or(if self.default.is_some() { OnExpiry::Default } else { OnExpiry::Keep })
+    }
+
     /// The session of Codex that goes on with the answer.
     pub fn codex_thread(&self) -> Option<SessionId> {
         self.continues_in.filter(|id| self.session_id.as_ref() != Some(id))
@@ -118,10 +194,23 @@ impl Question {
         Self {
             schema_version: Some(crate::document::SCHEMA_VERSION),
             question: question.into(),
+            kind: None,
+            options: Options::default(),
+            free_text: None,
+            range: None,
+            questions: Vec::new(),
             workflow_id,
             question_id: None,
             checkpoint: None,
             timestamp: None,
+            asked_by: None,
+            context: None,
+            expires_at: None,
+            on_expiry: None,
+            default: None,
+            until: None,
+            remind_every: None,
+            priority: None,
             session_id: None,
             continues_in: None,
             cwd: None,
@@ -129,9 +218,16 @@ impl Question {
             parent: None,
             asked_in: None,
             trace: None,
+            in_reply_to: None,
+            tool_call: None,
+            approval: None,
+            elicited_by: None,
+            to_session: false,
+            live: None,
+            attachments: Vec::new(),
+            prompt: None,
             reads: Vec::new(),
-            asked: Asked::default(),
-            unanswered: Content::Question,
+            results: Vec::new(),
             answer: None,
             taken_back: None,
             closed: None,
@@ -142,31 +238,30 @@ impl Question {
     /// Returns the question with these options, as pairs of a key and its description, in their order. The answer is one of the keys.
     pub fn with_options<K: Into<String>, D: Into<String>>(mut self, options: impl IntoIterator<Item = (K, D)>) -> Self {
         let choice = |(key, description): (K, D)| Choice { key: key.into(), description: description.into(), preview: None };
-        self.asked.options = Options(options.into_iter().map(choice).collect());
+        self.options = Options(options.into_iter().map(choice).collect());
         self
     }
 
     /// Returns the question with background for the person who answers, in Markdown.
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
-        self.asked.context = Some(context.into());
+        self.context = Some(context.into());
         self
     }
 
     /// Returns the context for people. Beside a tool call, it is the call's own text, so no character of it is invisible.
     pub fn shown_context(&self) -> Option<Cow<'_, str>> {
-        let context = self.asked.context.as_deref()?;
-        Some(if self.asked.approval.is_some() { text::visible(context).into() } else { context.into() })
+        let context = self.context.as_deref()?;
+        Some(if self.approval.is_some() { text::visible(context).into() } else { context.into() })
     }
 
     /// Returns the subject of this document. An answered document is always a question, so an asker's fields cannot turn it into a task.
-    pub fn content(&self) -> &Content {
-        if self.answer.is_some() { &Content::Question } else { &self.unanswered }
-    }
-
-    /// Returns the prompt that the workflow began with, if this document holds it. Unlike [`Self::content`], this does not depend
-    /// on the answer: `askbox gc` keeps the first document with a prompt in any case.
-    pub fn first_prompt(&self) -> Option<&str> {
-        self.unanswered.spelled().0
+    pub fn content(&self) -> Content<'_> {
+        match &self.prompt {
+            _ if self.answer.is_some() => Content::Question,
+            _ if !self.results.is_empty() => Content::Results(&self.results),
+            Some(prompt) => Content::Task(prompt),
+            None => Content::Question,
+        }
     }
 
     /// Returns the text above the questions of a batch, if it has one.
@@ -177,40 +272,40 @@ impl Question {
     /// Returns the questions for the person: the batch, or the one question as a batch of one.
     pub fn parts(&self) -> Vec<Part> {
         if self.is_batch() {
-            return self.asked.questions.clone();
+            return self.questions.clone();
         }
-        let mut options = self.asked.options.clone();
-        if self.asked.approval.is_some() {
+        let mut options = self.options.clone();
+        if self.approval.is_some() {
             approval::name_workflow(&mut options, &self.workflow_id);
         }
         vec![Part {
             id: None,
             question: self.question.clone(),
             header: None,
-            kind: self.asked.kind,
+            kind: self.kind,
             multi_select: false,
             options,
-            free_text: self.asked.free_text,
-            range: self.asked.range.clone(),
+            free_text: self.free_text,
+            range: self.range.clone(),
         }]
     }
 
     /// True if this is a batch of questions.
     pub fn is_batch(&self) -> bool {
-        !self.asked.questions.is_empty()
+        !self.questions.is_empty()
     }
 
     /// Returns the title for lists: the text, the headers of a batch, or the call in short.
     pub fn title(&self) -> String {
-        let tool = self.asked.approval.as_ref().map(|approval| approval.tool.as_str());
-        let call = |tool| approval_text::in_short(&self.question, tool, self.asked.context.as_deref(), self.cwd.as_deref());
+        let tool = self.approval.as_ref().map(|approval| approval.tool.as_str());
+        let call = |tool| approval_text::in_short(&self.question, tool, self.context.as_deref(), self.cwd.as_deref());
         if let Some(call) = tool.and_then(call) {
             return call;
         }
         if !self.question.is_empty() {
             return self.question.clone();
         }
-        self.asked.questions.iter().map(|p| p.header.as_deref().unwrap_or(&p.question)).collect::<Vec<_>>().join(" · ")
+        self.questions.iter().map(|p| p.header.as_deref().unwrap_or(&p.question)).collect::<Vec<_>>().join(" · ")
     }
 
     /// Returns the name of the asker's working folder; `-` if it is not known.
@@ -230,7 +325,7 @@ impl Question {
 
     /// Returns the fields that [`hash`](Self::hash) covers.
     pub(crate) fn hashed(&self) -> impl Serialize {
-        (&self.workflow_id, &self.question, &self.asked.kind, &self.asked.options, &self.asked.questions, &self.timestamp)
+        (&self.workflow_id, &self.question, &self.kind, &self.options, &self.questions, &self.timestamp)
     }
 
     /// Returns the derived `question_id` of the `n`th round (from zero) with this content, for documents without a `question_id`.
@@ -256,11 +351,98 @@ impl Question {
 mod tests {
     use super::*;
 
+    /// Every field of a document as the file spells it, in the order of writing.
+    const FIELDS: [(&str, &str); 40] = [
+        ("schema_version", "1"),
+        ("question", r#""Which?""#),
+        ("type", r#""choice""#),
+        ("options", r#"{"a":"A"}"#),
+        ("free_text", "false"),
+        ("range", r#"{"min":1.0}"#),
+        ("questions", r#"[{"question":"?"}]"#),
+        ("workflow_id", r#""w""#),
+        ("question_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("checkpoint", r#""/c""#),
+        ("timestamp", r#""today""#),
+        ("asked_by", r#""ann""#),
+        ("context", r#""why""#),
+        ("expires_at", r#""2026-01-01T00:00:00Z""#),
+        ("on_expiry", r#""cancel""#),
+        ("default", r#""a""#),
+        ("until", r#"{"file":"/x"}"#),
+        ("remind_every", r#""4h""#),
+        ("priority", "2"),
+        ("session_id", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("continues_in", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("cwd", r#""/d""#),
+        ("config_dir", r#""/e""#),
+        ("parent", r#""p""#),
+        ("asked_in", r#"{"run":"p/15c96f27-091a-5dc1-bcce-0d2e49721bc0/1","proof":"15c96f27-091a-5dc1-bcce-0d2e49721bc0"}"#),
+        ("trace", r#"{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"rojo=1"}"#),
+        ("in_reply_to", r#""15c96f27-091a-5dc1-bcce-0d2e49721bc0""#),
+        ("tool_call", r#"{"name":"T","id":"t"}"#),
+        ("approval", r#"{"tool":"Bash","sha256":"x"}"#),
+        ("elicited_by", r#""server""#),
+        ("to_session", "true"),
+        (
+            "live",
+            r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z","offers":[{"mode":"auto"}]}"#,
+        ),
+        ("attachments", r#"[{"name":"a.diff","type":"text/x-diff","size":3,"sha256":"x"}]"#),
+        ("prompt", r#""do""#),
+        ("reads", r#"["/f"]"#),
+        ("results", r#"[{"workflow_id":"c","end":"delivered"}]"#),
+        ("answer", r#"{"outcome":"answered","value":"a","by":"ann","channel":"x"}"#),
+        ("taken_back", r#"{"at":"2026-01-01T00:00:00Z","by":"ann","answer":"a"}"#),
+        ("closed", r#"{"state":"delivered","at":"2026-01-01T00:00:00Z","by":"x"}"#),
+        ("late_answers", r#"[{"outcome":"answered","value":"b","by":"bob","channel":"x"}]"#),
+    ];
+
+    #[test]
+    fn a_field_of_another_kind_survives_in_its_place() {
+        let spelled = |is_there: &dyn Fn(&str) -> bool| {
+            let fields = FIELDS.iter().filter(|(name, _)| *name == "workflow_id" || is_there(name));
+            format!("{{{}}}", fields.map(|(name, value)| format!("\"{name}\":{value}")).collect::<Vec<_>>().join(","))
+        };
+        let survives = |document: String| {
+            let question: Question = serde_json::from_str(&document).unwrap();
+            assert_eq!(serde_json::to_string(&question).unwrap(), document);
+        };
+        survives(spelled(&|_| true));
+        for (one, _) in FIELDS {
+            survives(spelled(&|name| name == one));
+            survives(spelled(&|name| name != one));
+            survives(spelled(&|name| [one, "prompt"].contains(&name)));
+            survives(spelled(&|name| [one, "results"].contains(&name)));
+            survives(spelled(&|name| ![one, "answer"].contains(&name)));
+        }
+    }
+
+    #[test]
+    fn a_malformed_trace_is_no_trace_and_stays_in_the_file() {
+        let right = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for wrong in ["7", r#""x""#, "[1e999]", "{}", r#"{"traceparent":"00-x"}"#, r#"{"traceparent":7}"#, r#"{"a":{"b":["\ud800"]}}"#] {
+            let file = format!(r#"{{"workflow_id":"w","question":"?","trace":{wrong}}}"#);
+            let mut document = QuestionDocument::parse(file.as_bytes()).unwrap_or_else(|e| panic!("{wrong}: {e}"));
+            assert_eq!(document.typed.trace, None, "{wrong}");
+            document.typed.priority = Some(1);
+            document.update().unwrap();
+            assert_eq!(document.field("trace"), Some(wrong));
+        }
+        let file = format!(r#"{{"workflow_id":"w","question":"?","trace":{{"traceparent":"{right}","tracestate":"=","more":1}}}}"#);
+        let mut document = QuestionDocument::parse(file.as_bytes()).unwrap();
+        let trace = document.typed.trace.clone().unwrap();
+        assert_eq!((trace.traceparent.as_str(), trace.tracestate), (right, None));
+        document.typed.priority = Some(1);
+        document.update().unwrap();
+        assert!(document.field("trace").unwrap().contains("more"), "what is in it stays as it was written");
+    }
+
     #[test]
     fn the_text_beside_a_call_has_no_invisible_character() {
         let mut question = Question::new("w".parse().unwrap(), "?").with_context("a\u{200b}b");
         assert_eq!(question.shown_context().as_deref(), Some("a\u{200b}b"));
-        question.asked.approval = serde_json::from_str(r#"{"tool":"ExitPlanMode","sha256":"x"}"#).unwrap();
+        question.approval = serde_json::from_str(r#"{"tool":"ExitPlanMode","sha256":"x"}"#).unwrap();
         assert_eq!(question.shown_context().as_deref(), Some("a\\u{200b}b"));
     }
 
@@ -268,8 +450,8 @@ mod tests {
     fn an_answered_document_is_a_question_with_any_other_fields() {
         let content = |json: &str| match serde_json::from_str::<Question>(json).unwrap().content() {
             Content::Question => "question",
-            Content::Task { .. } => "task",
-            Content::Results { .. } => "results",
+            Content::Task(_) => "task",
+            Content::Results(_) => "results",
         };
         let results = r#""results":[{"workflow_id":"c","end":"delivered"}]"#;
         assert_eq!(content(r#"{"workflow_id":"w","question":"?"}"#), "question");

@@ -9,8 +9,6 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::document;
-use crate::documents::asked::Asked;
-use crate::documents::content::Content;
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::question::Question;
 use crate::error::Result;
@@ -57,8 +55,9 @@ pub fn shown(question: &Question) -> Question {
         asked_in: None,
         trace: None,
         reads: Vec::new(),
-        asked: Asked { tool_call: None, ..question.asked.clone() },
-        unanswered: Content::Question,
+        tool_call: None,
+        prompt: None,
+        results: Vec::new(),
         answer: None,
         closed: None,
         late_answers: Vec::new(),
@@ -69,27 +68,11 @@ pub fn shown(question: &Question) -> Question {
 /// True if two questions ask for the same. A caller that repeats its call knows what it asks. It does not know when, where and for
 /// whom the question was asked before, so these fields are not compared.
 pub fn asks_the_same(one: &Question, other: &Question) -> bool {
-    let asked = |q: &Question| {
-        let (kind, options, free_text, range, questions) =
-            (q.asked.kind, q.asked.options.clone(), q.asked.free_text, q.asked.range.clone(), q.asked.questions.clone());
-        let (context, default, until) = (q.asked.context.clone(), q.asked.default.clone(), q.asked.until.clone());
-        let (approval, elicited_by, attachments) = (q.asked.approval.clone(), q.asked.elicited_by.clone(), q.asked.attachments.clone());
-        Asked {
-            kind,
-            options,
-            free_text,
-            range,
-            questions,
-            context,
-            default,
-            until,
-            approval,
-            elicited_by,
-            attachments,
-            ..Asked::default()
-        }
-    };
-    one.question == other.question && asked(one) == asked(other)
+    fn asked(q: &Question) -> impl PartialEq {
+        let form = (&q.question, &q.kind, &q.options, &q.free_text, &q.range, &q.questions);
+        (form, &q.context, &q.default, &q.until, &q.approval, &q.elicited_by, &q.attachments)
+    }
+    asked(one) == asked(other)
 }
 
 /// True if two questions look the same on every surface.
@@ -111,9 +94,8 @@ pub fn for_everybody(question: &Question) -> Result<String> {
 /// # Errors
 /// [`Error::Invalid`](crate::error::Error::Invalid) if the question cannot be written as JSON.
 pub fn for_its_machine(question: &Question) -> Result<String> {
-    let (call, (prompt, results)) = (&question.asked.tool_call, question.unanswered.spelled());
-    let is_told = (prompt, &question.reads, results);
-    sha256(&(&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in, call, is_told.0, is_told.1, is_told.2))
+    let session = (&question.checkpoint, &question.session_id, &question.config_dir, &question.asked_in);
+    sha256(&(session.0, session.1, session.2, session.3, &question.tool_call, &question.prompt, &question.reads, &question.results))
 }
 
 fn sha256(value: &impl Serialize) -> Result<String> {

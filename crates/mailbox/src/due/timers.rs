@@ -105,13 +105,13 @@ impl Timer {
 /// `asked`. A date after the year 9999 has no timer, because a file name cannot hold it.
 pub fn of_question(question: &Question, round: &RoundId, asked: Time, now: Time) -> Vec<Timer> {
     let timer = |at, due| Timer { at: rounded_up(at), due, round: round.clone() };
-    let mut timers: Vec<_> = question.asked.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
-    timers.extend(question.asked.until.as_ref().map(|until| match until {
+    let mut timers: Vec<_> = question.expires_at.map(|at| timer(at, Due::Expire)).into_iter().collect();
+    timers.extend(question.until.as_ref().map(|until| match until {
         Until::At(at) => timer(*at, Due::Until),
         Until::File(_) => timer(Time::UNIX_EPOCH, Due::Until),
     }));
     // A question that waits for an event asks no person, so it has no reminders.
-    if let Some(every) = question.asked.remind_every.filter(|_| question.asked.until.is_none())
+    if let Some(every) = question.remind_every.filter(|_| question.until.is_none())
         && let Ok(every) = chrono::TimeDelta::from_std(every.0)
         && every > chrono::TimeDelta::zero()
     {
@@ -174,7 +174,7 @@ pub const UNDECIDED: &str = "its asker's default decides nothing, because answer
 /// True if the time of this pending question is over and its default was not applied, because answers must be signed and a default
 /// is not.
 pub fn is_undecided(mailbox: &Mailbox, question: &Question, round: &RoundId) -> bool {
-    let expires_at = question.asked.expires_at.filter(|at| question.asked.on_expiry() == OnExpiry::Default && *at <= time::now());
+    let expires_at = question.expires_at.filter(|at| question.on_expiry() == OnExpiry::Default && *at <= time::now());
     expires_at.is_some_and(|at| {
         let timer = Timer { at: rounded_up(at), due: Due::Expire, round: round.clone() };
         disk::exists(timer.told_path(mailbox))
@@ -210,17 +210,17 @@ mod tests {
     #[test]
     fn a_timer_is_never_due_before_its_date() {
         let mut question = Question::new("w".parse().unwrap(), "?");
-        question.asked.expires_at = time::parse_rfc3339("2026-01-01T00:00:00.0004Z");
+        question.expires_at = time::parse_rfc3339("2026-01-01T00:00:00.0004Z");
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
         let timer = of_question(&question, &round, time::now(), time::now()).remove(0);
-        assert!(Timer::from_file_name(&timer.file_name()).unwrap().at > question.asked.expires_at.unwrap());
+        assert!(Timer::from_file_name(&timer.file_name()).unwrap().at > question.expires_at.unwrap());
     }
 
     #[test]
     fn a_date_before_all_years_has_a_timer_that_is_due() {
         let mut question = Question::new("w".parse().unwrap(), "?");
-        question.asked.expires_at = serde_json::from_str(r#""0000-01-01T00:00:00+23:59""#).unwrap();
-        assert!(time::is_before_all_years(question.asked.expires_at.unwrap()));
+        question.expires_at = serde_json::from_str(r#""0000-01-01T00:00:00+23:59""#).unwrap();
+        assert!(time::is_before_all_years(question.expires_at.unwrap()));
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
         let timer = of_question(&question, &round, time::now(), time::now()).remove(0);
         assert_eq!(Timer::from_file_name(&timer.file_name()).as_ref(), Some(&timer));
@@ -231,7 +231,7 @@ mod tests {
     fn the_next_reminder_lies_ahead() {
         let mut question = Question::new("w".parse().unwrap(), "?");
         question.timestamp = Some("2026-01-01T00:00:00Z".into());
-        question.asked.remind_every = Some(time::Span(std::time::Duration::from_secs(3600)));
+        question.remind_every = Some(time::Span(std::time::Duration::from_secs(3600)));
         let round = RoundId { workflow: "w".parse().unwrap(), question: QuestionId::generate() };
         let now = time::parse_rfc3339("2026-01-01T05:30:00Z").unwrap();
         let timers = of_question(&question, &round, question.asked_at().unwrap(), now);

@@ -150,7 +150,7 @@ pub struct Rank(bool, Reverse<i32>, Option<Time>);
 impl Rank {
     /// Returns the rank of a question. `None` stands for a question that cannot be read.
     pub fn of_question(question: Option<&Question>) -> Self {
-        let waits = question.is_some_and(|q| q.asked.until.is_some());
-        Self(waits, Reverse(question.and_then(|q| q.asked.priority).unwrap_or(0)), question.and_then(Question::asked_at))
+        let waits = question.is_some_and(|q| q.until.is_some());
+        Self(waits, Reverse(question.and_then(|q| q.priority).unwrap_or(0)), question.and_then(Question::asked_at))
     }
 }

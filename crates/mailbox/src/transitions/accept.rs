@@ -138,7 +138,7 @@ impl<'a> Decision<'a> {
     /// the call that was seen.
     pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
         self.caller.may_decide(question)?;
-        if question.asked.approval.is_some() && (reply.value.is_some() || reply.always) && !self.on.names_what_was_shown() {
+        if question.approval.is_some() && (reply.value.is_some() || reply.always) && !self.on.names_what_was_shown() {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
                 format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),
@@ -304,7 +304,7 @@ impl<'a> Waiting<'a> {
 /// Checks that the hook beside the dialog of a live question still waits. Without it nobody could take the answer.
 fn dialog_waits(mailbox: &Mailbox, question: &Question) -> Result<()> {
     let workflow = &question.workflow_id;
-    if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(workflow))? {
+    if question.live.is_none() || Lock::is_held(&mailbox.waiter(workflow))? {
         return Ok(());
     }
     Err(Error::conflict(

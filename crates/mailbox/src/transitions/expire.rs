@@ -54,7 +54,7 @@ pub enum Expiry {
 /// [`Error::Io`] if the system refuses.
 pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
-    let waits = pending(mailbox, &lock, round)?.filter(|document| document.typed.asked.until.as_ref() == Some(until));
+    let waits = pending(mailbox, &lock, round)?.filter(|document| document.typed.until.as_ref() == Some(until));
     let Some(document) = waits else { return Ok(Expiry::Nothing) };
     drop(lock);
     answer(mailbox, round, &document.typed, until.answer(), Expiry::Came)
@@ -69,15 +69,15 @@ pub fn come(mailbox: &Mailbox, round: &RoundId, until: &Until) -> Result<Expiry>
 pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) -> Result<Expiry> {
     let lock = mailbox.lock(&round.workflow)?;
     let Some(document) = pending(mailbox, &lock, round)? else { return Ok(Expiry::Nothing) };
-    let due = document.typed.asked.expires_at.filter(|at| *at <= now);
-    if let Some(until @ Until::At(at)) = &document.typed.asked.until
+    let due = document.typed.expires_at.filter(|at| *at <= now);
+    if let Some(until @ Until::At(at)) = &document.typed.until
         && *at <= due.unwrap_or(now)
     {
         drop(lock);
         return answer(mailbox, round, &document.typed, until.answer(), Expiry::Came);
     }
     let Some(expires_at) = due else { return Ok(Expiry::Nothing) };
-    match (document.typed.asked.on_expiry(), policy.value_in_time(&document.typed)) {
+    match (document.typed.on_expiry(), policy.value_in_time(&document.typed)) {
         (OnExpiry::Default, Some(value)) => {
             drop(lock);
             answer(mailbox, round, &document.typed, Answer::value(value, BY_DEFAULT, "timer"), Expiry::Defaulted)
@@ -87,7 +87,7 @@ pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) ->
             Ok(Expiry::Cancelled)
         }
         _ if timers::note_overdue(mailbox, round, expires_at)? => {
-            let is_open = document.typed.asked.on_expiry() == OnExpiry::Default;
+            let is_open = document.typed.on_expiry() == OnExpiry::Default;
             audit::record(mailbox, Entry::about_round("overdue", round).by("timer").why(if is_open { timers::UNDECIDED } else { "" }));
             Ok(Expiry::Kept)
         }

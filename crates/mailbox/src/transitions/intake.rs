@@ -71,7 +71,7 @@ pub fn take_in(mailbox: &Mailbox, name: &OsStr) -> Result<Found> {
 /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
 pub fn record_posted(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()> {
     let lock = mailbox.lock(&round.workflow)?;
-    let by = question.asked.asked_by.as_deref().unwrap_or("hand");
+    let by = question.asked_by.as_deref().unwrap_or("hand");
     audit::record_once(mailbox, &lock, Entry::about_round("posted", round).question(question).by(by).why("a file put into pending/"));
     Ok(())
 }

@@ -18,7 +18,6 @@ use crate::checkpoints::store;
 use crate::children;
 use crate::disk::{self, Placed};
 use crate::document::Document;
-use crate::documents::asked::Asked;
 use crate::documents::checks::{check_draft, check_question};
 use crate::documents::closing::{Closed, Closing};
 use crate::documents::question::{MAX_QUESTION, Question, QuestionDocument};
@@ -72,7 +71,7 @@ struct Prepared<'a> {
 impl Prepared<'_> {
     fn entry(&self) -> Entry {
         let question = &self.document.typed;
-        Entry::about_round("posted", &self.round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default())
+        Entry::about_round("posted", &self.round).question(question).by(question.asked_by.as_deref().unwrap_or_default())
     }
 }
 
@@ -152,7 +151,7 @@ pub fn post_unless_answered(
 fn answered_before(mailbox: &Mailbox, lock: &WorkflowLock, question: &Question) -> Option<RoundId> {
     // A file there that cannot be read now is left to the program that claims it.
     let Ok(Adopted::Ready(earlier, round)) = answered_by_hand::adopt(mailbox, lock) else { return None };
-    let Asked { approval, elicited_by, live, to_session, .. } = &earlier.typed.asked;
+    let Question { approval, elicited_by, live, to_session, .. } = &earlier.typed;
     let is_of_asker = approval.is_none() && elicited_by.is_none() && live.is_none() && !to_session;
     (is_of_asker && asks_the_same(&earlier.typed, question)).then_some(round)
 }
@@ -192,11 +191,11 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
 
 /// Steps 1 and 2.
 fn prepare<'a>(mailbox: &'a Mailbox, mut document: QuestionDocument, files: &[AttachedFile]) -> Result<Prepared<'a>> {
-    if !document.typed.asked.attachments.is_empty() {
+    if !document.typed.attachments.is_empty() {
         let fix = "leave them out, and let ask-post write them: --attach FILE";
         return Err(Error::invalid("attachments", "are given, but their files are not in the mailbox", fix));
     }
-    document.typed.asked.attachments = files.iter().map(|file| file.about().clone()).collect();
+    document.typed.attachments = files.iter().map(|file| file.about().clone()).collect();
     check_question::check(&document.typed)?;
     check_draft::check(&document)?;
     let question = &mut document.typed;
@@ -263,8 +262,8 @@ fn post_locked(
     let path = mailbox.document(Folder::Pending, &round.workflow);
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
-        let is_dialogs = earlier.typed.asked.live.is_some();
-        if same(&earlier.typed, question) && is_dialogs == question.asked.live.is_some() {
+        let is_dialogs = earlier.typed.live.is_some();
+        if same(&earlier.typed, question) && is_dialogs == question.live.is_some() {
             return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, question: earlier.typed, repeated: true });
         }
         if is_dialogs {
@@ -280,12 +279,7 @@ fn post_locked(
                 "wait for its answer, or replace it with --supersede",
             ));
         }
-        close::pending(
-            mailbox,
-            lock,
-            earlier,
-            Closing::now(Closed::Superseded, question.asked.asked_by.as_deref().unwrap_or("asker"), None),
-        )?;
+        close::pending(mailbox, lock, earlier, Closing::now(Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None))?;
         if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),
@@ -293,10 +287,7 @@ fn post_locked(
             ));
         }
     }
-    audit::record(
-        mailbox,
-        Entry::about_round("posted", round).question(question).by(question.asked.asked_by.as_deref().unwrap_or_default()),
-    );
+    audit::record(mailbox, Entry::about_round("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));
     Ok(Receipt { round: round.clone(), question: question.clone(), repeated: false })
 }
 
@@ -307,12 +298,11 @@ fn same(a: &Question, b: &Question) -> bool {
 
 /// True if two questions have the same words, wait for the same event, and show the same files.
 pub fn asks_the_same(a: &Question, b: &Question) -> bool {
-    has_same_words(a, b) && a.asked.until == b.asked.until && a.asked.attachments == b.asked.attachments
+    has_same_words(a, b) && a.until == b.until && a.attachments == b.attachments
 }
 
 /// True if two questions are the same for the person who reads them: their words, what can be chosen, and their context.
 pub fn has_same_words(a: &Question, b: &Question) -> bool {
-    let words =
-        |q: &Question| (q.question.clone(), q.asked.kind, q.asked.options.clone(), q.asked.questions.clone(), q.asked.context.clone());
+    let words = |q: &Question| (q.question.clone(), q.kind, q.options.clone(), q.questions.clone(), q.context.clone());
     words(a) == words(b)
 }

@@ -15,7 +15,7 @@ use crate::workflows;
 /// # Errors
 /// [`Error::Conflict`] if the record is full; the errors of reading it.
 pub(super) fn check(mailbox: &Mailbox, workflow: &WorkflowId, question: &Question, reply: &Answer) -> Result<()> {
-    let Some(approval) = &question.asked.approval else { return Ok(()) };
+    let Some(approval) = &question.approval else { return Ok(()) };
     let allows = matches!(&reply.value, Some(AnswerValue::Text(word)) if word == WORKFLOW);
     if !allows && !reply.always {
         return Ok(());

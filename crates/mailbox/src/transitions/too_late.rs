@@ -63,7 +63,7 @@ pub(super) fn nothing_pending(
     let ended = last.document.typed.closed.as_ref().map_or("was over", |c| c.state.in_a_sentence());
     // A dialog ends without its question at any time. The person reads how.
     let how = last.document.typed.closed.as_ref().and_then(|closed| closed.why.as_deref());
-    let how = how.filter(|_| last.document.typed.asked.live.is_some()).map_or_else(String::new, |how| format!(" ({how})"));
+    let how = how.filter(|_| last.document.typed.live.is_some()).map_or_else(String::new, |how| format!(" ({how})"));
     let ended = match first {
         Some(first) if first.by == BY_EVENT => "was answered by the event that it waited for",
         Some(_) => "was answered by the asker's default",

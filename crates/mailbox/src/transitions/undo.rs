@@ -107,9 +107,9 @@ pub(super) fn without_answer(
     document.typed.question_id = Some(round.question);
     // A refused answer may count once its operator has changed the configuration. One that was taken back never does.
     let withdrawn = withdrawn::hash(&document.typed, &given).filter(|_| refused.is_none());
-    if document.typed.asked.expires_at.is_some_and(|at| at <= time::now()) {
+    if document.typed.expires_at.is_some_and(|at| at <= time::now()) {
         // The person who takes the answer back is present, so only this person may decide now, and no default.
-        document.typed.asked.on_expiry = Some(OnExpiry::Keep);
+        document.typed.on_expiry = Some(OnExpiry::Keep);
     }
     document.typed.taken_back = Some(TakenBack::now(by, &given, refused, withdrawn, document.typed.taken_back.take()));
     document.update()?;

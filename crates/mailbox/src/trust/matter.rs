@@ -23,9 +23,9 @@ impl Matter {
     /// Returns the subject of this question.
     pub fn of_question(question: &Question) -> Self {
         match question {
-            question if question.asked.live.is_some() => Self::Dialog,
-            question if question.asked.approval.is_some() => Self::Approval,
-            question if question.asked.elicited_by.is_some() => Self::Consent,
+            question if question.live.is_some() => Self::Dialog,
+            question if question.approval.is_some() => Self::Approval,
+            question if question.elicited_by.is_some() => Self::Consent,
             _ => Self::Question,
         }
     }

@@ -106,8 +106,8 @@ impl Policy {
     /// stays open, because nobody has decided. Where answers must be signed, only a wait for an event ends this way, with words of
     /// askbox.
     pub fn value_in_time(&self, question: &Question) -> Option<AnswerValue> {
-        match (&self.signed_by, &question.asked.until) {
-            (None, _) => question.asked.default.clone(),
+        match (&self.signed_by, &question.until) {
+            (None, _) => question.default.clone(),
             (Some(_), Some(until)) => Some(AnswerValue::Text(until.in_vain())),
             (Some(_), None) => None,
         }
@@ -120,12 +120,12 @@ impl Policy {
         let is_plain = answer.outcome == Outcome::Answered && answer.note.is_none();
         let is_so = if by_default { self.is_what_came_in_time(question, answer) } else { is_the_event(question, answer) };
         if self.signed_by.is_some() {
-            if question.asked.until.is_none() && by_default {
+            if question.until.is_none() && by_default {
                 return Err(WhyRefused(
                     "it says `by: default`, and a default decides nothing where answers must be signed (answers.require_signed)".into(),
                 ));
             }
-            if let Some(field) = check_question::only_for_a_person(&question.asked) {
+            if let Some(field) = check_question::only_for_a_person(question) {
                 return Err(WhyRefused(format!("it says `by: {}`, but has `{field}`, as only a question for a person has", answer.by)));
             }
         }
@@ -134,10 +134,10 @@ impl Policy {
 
     /// True if this is the answer that the question gets when its time is over.
     fn is_what_came_in_time(&self, question: &Question, answer: &Answer) -> bool {
-        let says_so = question.asked.on_expiry() == OnExpiry::Default;
+        let says_so = question.on_expiry() == OnExpiry::Default;
         let value = self.value_in_time(question).filter(|_| says_so);
         let value = value.and_then(|value| check_answer::check(question, Answer::value(value, "", ""), Given::ByAsker).ok());
-        let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
+        let is_over = question.expires_at.is_some_and(|at| at <= time::now() && answer.at.is_some_and(|answered| at <= answered));
         is_over && value.is_some_and(|value| value.value == answer.value)
     }
 
@@ -150,15 +150,15 @@ impl Policy {
             return Ok(());
         }
         let about_asking = [
-            ("until", question.asked.until.is_some()),
-            ("default", question.asked.default.is_some()),
-            ("context", question.asked.context.is_some()),
-            ("asked_by", question.asked.asked_by.is_some()),
-            ("in_reply_to", question.asked.in_reply_to.is_some()),
+            ("until", question.until.is_some()),
+            ("default", question.default.is_some()),
+            ("context", question.context.is_some()),
+            ("asked_by", question.asked_by.is_some()),
+            ("in_reply_to", question.in_reply_to.is_some()),
             ("taken_back", question.taken_back.is_some()),
         ];
         let asked = about_asking.into_iter().find(|(_, is_there)| *is_there).map(|(field, _)| field);
-        match asked.or_else(|| check_question::only_for_a_person(&question.asked)) {
+        match asked.or_else(|| check_question::only_for_a_person(question)) {
             Some(field) => Err(WhyRefused(format!("it is a task, but has `{field}`, as only a question has"))),
             None => Ok(()),
         }
@@ -191,7 +191,7 @@ fn is_to_this_question(question: &Question, answer: &Answer) -> bool {
 /// True if the answer is the event of the question.
 fn is_the_event(question: &Question, answer: &Answer) -> bool {
     let has_come = |until: &&Until| !matches!(until, Until::At(at) if *at > time::now());
-    let event = question.asked.until.as_ref().filter(has_come).map(Until::answer);
+    let event = question.until.as_ref().filter(has_come).map(Until::answer);
     event.is_some_and(|event| (&event.by, &event.channel, &event.value) == (&answer.by, &answer.channel, &answer.value))
 }
 
@@ -231,7 +231,7 @@ mod tests {
             policy.judge(&question).is_err()
         };
         let in_answer = |change: &dyn Fn(&mut Answer)| changed(&|q| change(q.answer.as_mut().unwrap()));
-        assert!(changed(&|q| q.question = "Something else?".into()) && changed(&|q| q.asked.context = Some("else".into())));
+        assert!(changed(&|q| q.question = "Something else?".into()) && changed(&|q| q.context = Some("else".into())));
         assert!(changed(&|q| q.question_id = Some("fc00eee5-7501-58aa-aa4a-016f502cbd81".parse().unwrap())));
         assert!(in_answer(&|a| a.value = Some(AnswerValue::Text("no".into()))) && in_answer(&|a| a.by = "bob".into()));
         assert!(in_answer(&|a| a.signature = None) && in_answer(&|a| a.signature = Some("ed25519:AAAA".into())));

@@ -32,7 +32,7 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &Address, given: &Gi
     }
     let seen = given.seen.map(|seen| seen.of_waiting(&found.1.workflow, round.id.question, question)).transpose()?;
     let below = question_text::round(None, &round, context);
-    if question.asked.approval.is_some() {
+    if question.approval.is_some() {
         let reply = person.value(EDITED.into());
         // In the editor, the person sees the call before they change it. A text from a file names the call that was seen.
         let on = match (seen, given.input) {

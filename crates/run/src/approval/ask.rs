@@ -65,7 +65,7 @@ pub fn question(workflow: &WorkflowId, call: &Call<'_>, shown: Shown) -> Result<
 /// [`Error::Invalid`] if the call is too long to be shown.
 pub fn question_about(workflow: &WorkflowId, call: &Call<'_>, shown: Shown, id: &str, subagent: Option<Subagent>) -> Result<Question> {
     let mut question = question_within(workflow, call, &shown, subagent.as_ref())?;
-    question.asked.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: id.to_owned(), subagent });
+    question.tool_call = Some(ToolCall { name: call.tool.to_owned(), id: id.to_owned(), subagent });
     Ok(question)
 }
 
@@ -78,18 +78,18 @@ pub fn question_of_dialog(workflow: &WorkflowId, call: &Call<'_>, id: &str, suba
     let mut question = question_about(workflow, call, Shown::First, id, subagent)?;
     if let Some(plan) = plan(call) {
         question.question = plan_in_words(call);
-        question.asked.context = Some(plan.to_owned());
+        question.context = Some(plan.to_owned());
     }
-    question.asked.options = live.options(call.tool);
-    question.asked.live = Some(Box::new(live));
+    question.options = live.options(call.tool);
+    question.live = Some(Box::new(live));
     Ok(question)
 }
 
 /// Says in the question of a dialog that this earlier answer has allowed the same call in the same session, and that it may have run. Does
 /// nothing if it is another call, or if the answer allowed nothing.
 pub(crate) fn say_if_allowed(question: &mut Question, earlier: &Question) {
-    let session = |question: &Question| question.asked.live.as_ref().map(|live| live.session);
-    let (Some(now), Some(before)) = (&question.asked.approval, &earlier.asked.approval) else { return };
+    let session = |question: &Question| question.live.as_ref().map(|live| live.session);
+    let (Some(now), Some(before)) = (&question.approval, &earlier.approval) else { return };
     let is_allowed = earlier.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);
     if is_allowed
         && now.is_of(before)
@@ -111,10 +111,10 @@ fn plan_in_words(call: &Call<'_>) -> String {
 
 fn question_within(workflow: &WorkflowId, call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>) -> Result<Question> {
     let mut question = Question::new(workflow.clone(), in_words(call, shown, subagent)?);
-    question.asked.kind = Some(Kind::Choice);
-    question.asked.options = approval::options();
-    question.asked.free_text = Some(false);
-    question.asked.approval = Some(call.approval());
+    question.kind = Some(Kind::Choice);
+    question.options = approval::options();
+    question.free_text = Some(false);
+    question.approval = Some(call.approval());
     question.cwd = Some(call.cwd.to_path_buf()).filter(|cwd| cwd.is_absolute());
     Ok(question)
 }
@@ -139,11 +139,11 @@ pub fn is_about_in_other_words(question: &Question, call: &Call<'_>) -> bool {
 
 /// True if the question has the call's hash, and `is_same` finds the call's words in the lines below its first one.
 fn compare(question: &Question, call: &Call<'_>, is_same: impl Fn(&Words<'_>, &str) -> bool) -> bool {
-    if !question.asked.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval())) {
+    if !question.approval.as_ref().is_some_and(|approval| approval.is_of(&call.approval())) {
         return false;
     }
-    if let (Some(_), Some(plan)) = (&question.asked.live, plan(call)) {
-        return question.asked.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
+    if let (Some(_), Some(plan)) = (&question.live, plan(call)) {
+        return question.context.as_deref() == Some(plan) && question.question == plan_in_words(call);
     }
     let Some((first, shown)) = question.question.split_once('\n') else { return false };
     is_first_line(first, call.tool) && is_same(&Words::of(call, subagent_of(question)), shown)
@@ -156,7 +156,7 @@ fn is_one_line_of_words(more: &str) -> bool {
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.
 pub fn shows_edited(question: &Question, call: &Call<'_>) -> bool {
-    let (Some(Reply::Edited(edited)), Some(approval)) = (reply(question), &question.asked.approval) else { return false };
+    let (Some(Reply::Edited(edited)), Some(approval)) = (reply(question), &question.approval) else { return false };
     let Some(editable) = &approval.editable else { return false };
     let Some(original) = call.edited(&editable.text) else { return false };
     let is_edit = call.input.get(&editable.field).and_then(Value::as_str) == Some(edited.as_str());
@@ -165,7 +165,7 @@ pub fn shows_edited(question: &Question, call: &Call<'_>) -> bool {
 
 /// The subagent that makes the call which the question shows; `None` if the session itself makes it.
 pub(crate) fn subagent_of(question: &Question) -> Option<&Subagent> {
-    question.asked.tool_call.as_ref().and_then(|call| call.subagent.as_ref())
+    question.tool_call.as_ref().and_then(|call| call.subagent.as_ref())
 }
 
 /// The lines about a call below the first one. The file that it changes may be another one later, so the lines about it stand for themselves.
@@ -253,8 +253,8 @@ pub(super) fn reply(question: &Question) -> Option<Reply> {
     Some(match (answer.outcome, &answer.edited) {
         (Outcome::Answered, None) if word == ONCE => Reply::Once,
         // The call is allowed once. What else the word gives, its session does: see `Live::offer`.
-        (Outcome::Answered, None) if question.asked.live.as_ref().is_some_and(|live| live.offer(word).is_some()) => Reply::Once,
-        (Outcome::Answered, None) if word == WORKFLOW && question.asked.live.is_none() => Reply::Workflow,
+        (Outcome::Answered, None) if question.live.as_ref().is_some_and(|live| live.offer(word).is_some()) => Reply::Once,
+        (Outcome::Answered, None) if word == WORKFLOW && question.live.is_none() => Reply::Workflow,
         (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
         (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
         (Outcome::Declined, _) if answer.always => Reply::Refused(words::refused_for_good(Some(answer))),
@@ -267,7 +267,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use askbox_mailbox::documents::asked::Asked;
 
     fn asked(tool: &str, input: Value) -> Result<Question> {
         let call = Call { tool, input: input.as_object().unwrap(), cwd: Path::new("/work") };
@@ -322,6 +321,6 @@ mod tests {
         assert!(shows(&shown, &call) && is_about(&shown, &call));
         assert!(!shows(&Question { question: "List the files?".into(), ..shown.clone() }, &call));
         assert!(!shows(&shown, &Call { cwd: Path::new("/"), ..call }));
-        assert!(!shows(&Question { asked: Asked { approval: None, ..shown.asked.clone() }, ..shown }, &call));
+        assert!(!shows(&Question { approval: None, ..shown }, &call));
     }
 }

@@ -90,7 +90,7 @@ pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &C
 /// True if the answer that decided still counts. A standing decision of the record whose answer does not count is as if it were not there.
 pub fn counts(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, kind: Kind, grant: &Grant) -> bool {
     let is_about_it = |question: &Question| {
-        let approval = question.asked.approval.as_ref();
+        let approval = question.approval.as_ref();
         approval.is_some_and(|approval| approval.tool == grant.tool && approval.sha256 == grant.sha256)
     };
     let mut is_there = false;
@@ -153,11 +153,11 @@ pub fn note_refusal(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId, que
 
 /// True if the question's answer refuses its call for the whole workflow.
 fn is_refusal(question: &Question) -> bool {
-    question.asked.approval.is_some() && question.answer.as_ref().is_some_and(|answer| answer.always && answer.is_a_persons())
+    question.approval.is_some() && question.answer.as_ref().is_some_and(|answer| answer.always && answer.is_a_persons())
 }
 
 fn put(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId, question: &Question, kind: Kind) -> Result<()> {
-    let (Some(approval), Some(answer)) = (&question.asked.approval, &question.answer) else { return Ok(()) };
+    let (Some(approval), Some(answer)) = (&question.approval, &question.answer) else { return Ok(()) };
     // Skip the first line: it only asks.
     let shown = question.question.split_once('\n').map_or(question.question.as_str(), |(_, call)| call.trim());
     let grant = Grant {

@@ -246,7 +246,7 @@ impl Deferred<'_> {
             for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
                 let Some(question) = self.read(folder, &round).filter(|question| self.is_its(question)) else { continue };
                 // An earlier process of this session may have died with the answer in its hands.
-                if self.run.is_none() && folder == Folder::Running && question.asked.to_session {
+                if self.run.is_none() && folder == Folder::Running && question.to_session {
                     let left = inline::left_behind(self.mailbox, &round)?;
                     return Ok(left.map_or(Found::Waits, |claim| Over::claimed(Box::new(claim))));
                 }
@@ -263,12 +263,12 @@ impl Deferred<'_> {
 
     /// True if this call asked the question.
     fn is_its(&self, question: &Question) -> bool {
-        question.asked.tool_call.as_ref().is_some_and(|call| call.id == self.id)
+        question.tool_call.as_ref().is_some_and(|call| call.id == self.id)
     }
 
     /// True if a subagent of the session wanted to make this call. It was cut off and cannot make its call again, so the session makes it.
     fn is_of_subagent(&self, question: &Question) -> bool {
-        question.asked.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::is_about(question, &self.call)
+        question.tool_call.as_ref().is_some_and(|call| call.subagent.is_some()) && ask::is_about(question, &self.call)
     }
 
     fn note_handed_over(&self, over: &Over) -> Result<()> {
@@ -286,14 +286,14 @@ impl Deferred<'_> {
     /// Posts the question of the call. `later` tells the agent what to do if another question is still waiting.
     fn post(&self, mut document: QuestionDocument, later: &str) -> Result<Decision> {
         let question = &mut document.typed;
-        question.asked.tool_call = Some(ToolCall { name: self.call.tool.to_owned(), id: self.id.to_owned(), subagent: None });
-        question.asked.to_session = self.to_session;
+        question.tool_call = Some(ToolCall { name: self.call.tool.to_owned(), id: self.id.to_owned(), subagent: None });
+        question.to_session = self.to_session;
         question.session_id = self.session;
         question.cwd = Some(self.call.cwd.to_path_buf()).filter(|cwd| cwd.is_absolute());
         (self.complete)(self.mailbox, question)?;
-        if question.asked.approval.is_some() {
+        if question.approval.is_some() {
             // The agent chooses this name, and beside a call only askbox speaks.
-            question.asked.asked_by = None;
+            question.asked_by = None;
         }
         match post::post_document(self.mailbox, document, IfPending::Conflict) {
             Ok(receipt) if self.is_asked_already(&receipt.round) => Ok(Decision::Refuse(ASKED_ALREADY.into())),

@@ -87,10 +87,10 @@ impl Form {
             lead.push_str(&format!("\n{remark}"));
         }
         let mut question = Question::new(workflow.clone(), lead);
-        question.asked.elicited_by = Some(asker.to_owned());
+        question.elicited_by = Some(asker.to_owned());
         let choose = |question: &mut Question, key: &str, description: &str| {
-            question.asked.options = Options(vec![choice(key, description)]);
-            question.asked.free_text = Some(false);
+            question.options = Options(vec![choice(key, description)]);
+            question.free_text = Some(false);
         };
         match self {
             Self::Address(url) => {
@@ -102,10 +102,10 @@ impl Form {
                 [one] => {
                     let part = one.part();
                     question.question.push_str(&format!("\n{}", part.question));
-                    (question.asked.kind, question.asked.options, question.asked.free_text, question.asked.range) =
+                    (question.kind, question.options, question.free_text, question.range) =
                         (part.kind, part.options, part.free_text, part.range);
                 }
-                several => question.asked.questions = several.iter().map(Field::part).collect(),
+                several => question.questions = several.iter().map(Field::part).collect(),
             },
         }
         question

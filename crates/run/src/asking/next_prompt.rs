@@ -19,7 +19,7 @@ pub fn offer(question: &Question) -> Option<String> {
 
 /// The command that gives the answer to its session as the next prompt. `None` if the session still lives, or if this is another question.
 fn command(question: &Question, answer: &Answer) -> Option<String> {
-    let live = question.asked.live.as_ref().filter(|live| live.program == CLAUDE.name && question.asked.elicited_by.is_none())?;
+    let live = question.live.as_ref().filter(|live| live.program == CLAUDE.name && question.elicited_by.is_none())?;
     let session = live.session.to_string();
     if question.config_dir.as_deref().is_none_or(|folder| sessions::claude::is_alive(folder, &session)) {
         return None;
@@ -30,7 +30,7 @@ fn command(question: &Question, answer: &Answer) -> Option<String> {
 
 fn in_words(question: &Question, answer: &Answer) -> String {
     let answered = answer.value.as_ref().filter(|_| answer.outcome == Outcome::Answered);
-    match (&question.asked.approval, answered) {
+    match (&question.approval, answered) {
         (Some(_), Some(_)) => "You were interrupted at a call that waited for me. Make it again if you still need it, and I decide.".into(),
         (Some(_), None) => format!("You were interrupted at a call that waited for me. Do not make it.{}", they_say(answer).trim_end()),
         (None, Some(value)) => {
@@ -71,7 +71,7 @@ My answer: it'\''s SQLite'";
         late.late_answers = vec![declined];
         assert!(offer(&late).unwrap().contains("claude --resume"));
         let mut of_run = question("/nowhere");
-        of_run.asked.live = None;
+        of_run.live = None;
         assert_eq!(command(&of_run, &answer), None);
     }
 }

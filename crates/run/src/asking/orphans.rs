@@ -23,8 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// # Errors
 /// [`Error::Held`] if another process keeps the lock. [`Error::Io`] if the system refuses.
 pub fn end_pending(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<bool> {
-    if question.asked.live.is_none() || Lock::is_held(&mailbox.waiter(&round.workflow))? {
-        return Ok(question.asked.live.is_none());
+    if question.live.is_none() || Lock::is_held(&mailbox.waiter(&round.workflow))? {
+        return Ok(question.live.is_none());
     }
     match withdraw::withdraw_round(mailbox, round, "askbox", Some(Facts::of(question).is_gone())) {
         // It was answered or withdrawn just now.
@@ -55,7 +55,7 @@ pub fn end_after_hook(mailbox: &Mailbox, workflow: &WorkflowId, how: &str) -> Re
 /// The live question of a workflow that waits.
 fn waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<(Question, RoundId)> {
     let question = read_question::pending(mailbox, workflow).ok()?.typed;
-    let round = question.round().filter(|_| question.asked.live.is_some())?;
+    let round = question.round().filter(|_| question.live.is_some())?;
     Some((question, round))
 }
 
@@ -82,7 +82,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     };
     // An answer to another question is its asker's.
     let answered = read_question::document(&mailbox.document(Folder::Answered, workflow)).ok().map(|document| document.typed);
-    let Some(round) = answered.filter(|question| question.asked.live.is_some()).and_then(|question| question.round()) else {
+    let Some(round) = answered.filter(|question| question.live.is_some()).and_then(|question| question.round()) else {
         return Ok(());
     };
     // The answer reaches nobody, so it does not matter who gave it.
@@ -103,5 +103,5 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
 pub fn sent(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Claim<OnRecord>>> {
     let claimed = list::round_names(mailbox, Folder::Running).filter(|round| round.workflow == *workflow);
     let left = claimed.filter_map(|round| inline::left_behind(mailbox, &round).transpose());
-    left.collect::<Result<Vec<_>>>().map(|left| left.into_iter().find(|claim| claim.document.typed.asked.live.is_some()))
+    left.collect::<Result<Vec<_>>>().map(|left| left.into_iter().find(|claim| claim.document.typed.live.is_some()))
 }

@@ -34,7 +34,7 @@ fn end_of_id(session: &SessionId, call_id: &str) -> String {
 pub fn question_of_call(mailbox: &Mailbox, cwd: &Path, session: &SessionId, call_id: &str) -> Option<Question> {
     let of = |workflow: &WorkflowId| {
         let question = round::latest(mailbox, workflow)?.document.typed;
-        question.asked.tool_call.as_ref().is_some_and(|call| call.id == call_id).then_some(question)
+        question.tool_call.as_ref().is_some_and(|call| call.id == call_id).then_some(question)
     };
     workflow(cwd, session, call_id).ok().as_ref().and_then(of).or_else(|| {
         let end = end_of_id(session, call_id);

@@ -180,7 +180,7 @@ mod tests {
     fn a_single_question_keeps_its_header_for_the_person() {
         let shown = |title: &str| {
             let asked = serde_json::json!({"title": title, "questions": [{"question": "Which?", "header": "Database"}]});
-            question(&"w".parse().unwrap(), asked.as_object().unwrap()).unwrap().typed.asked.context
+            question(&"w".parse().unwrap(), asked.as_object().unwrap()).unwrap().typed.context
         };
         assert_eq!(shown("").as_deref(), Some("Database"));
         assert_eq!(shown("The plan").as_deref(), Some("The plan\n\nDatabase"));

@@ -34,9 +34,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The transcript of the session, or of the subagent, that made the call of a live question.
 pub fn transcript_of(question: &Question) -> Option<PathBuf> {
-    let live = question.asked.live.as_ref()?;
+    let live = question.live.as_ref()?;
     let session = transcript::find(question.config_dir.as_deref()?, &live.session.to_string())?;
-    match &question.asked.tool_call.as_ref()?.subagent {
+    match &question.tool_call.as_ref()?.subagent {
         Some(agent) => subagents::transcript(&session, &agent.id),
         None => Some(session),
     }
@@ -66,7 +66,7 @@ pub fn wait(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
 
 /// The end of an answer that was accepted just now, as far as a few seconds tell it. `None` if this is not the question of a dialog.
 pub fn told(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Option<End> {
-    question.asked.live.as_ref()?;
+    question.live.as_ref()?;
     let until = Instant::now() + FOR_THE_SENDER;
     loop {
         if let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, round)) {
@@ -116,11 +116,11 @@ struct Untold {
 
 impl Untold {
     fn of(question: &Question) -> Option<Self> {
-        let tool = question.asked.tool_call.as_ref()?.name.clone();
+        let tool = question.tool_call.as_ref()?.name.clone();
         // The transcript does not have the input of a plan, and no hash of the questions of AskUserQuestion is on record.
-        let approval = question.asked.approval.as_ref().filter(|approval| approval.tool != EXIT_PLAN_MODE);
+        let approval = question.approval.as_ref().filter(|approval| approval.tool != EXIT_PLAN_MODE);
         let hash = approval.map(|approval| approval.sha256.clone()).zip(question.cwd.clone());
-        Some(Self { transcript: transcript_of(question)?, tool, hash, since: question.asked.live.as_ref()?.since })
+        Some(Self { transcript: transcript_of(question)?, tool, hash, since: question.live.as_ref()?.since })
     }
 
     /// Finds the call that was asked about. The newest one that is in the transcript by now may still be another.
@@ -145,7 +145,7 @@ struct Receipt {
 
 impl Receipt {
     fn of(question: &Question) -> Self {
-        let id = question.asked.tool_call.as_ref().and_then(ToolCall::told_id);
+        let id = question.tool_call.as_ref().and_then(ToolCall::told_id);
         let call = transcript_of(question).zip(id).map(|(path, id)| Call::with_id(path, id));
         let untold = if id.is_none() { Untold::of(question) } else { None };
         let allows = question.answer.as_ref().is_some_and(|answer| answer.outcome == Outcome::Answered);

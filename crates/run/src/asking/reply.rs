@@ -73,7 +73,7 @@ impl Reply {
         match permit::permit(mailbox, &rules, round, question, &request.call())? {
             Permit::Allowed(allowed) => {
                 let key = answer.value.as_ref().map(AnswerValue::to_text).unwrap_or_default();
-                let offered = question.asked.live.as_ref().and_then(|live| live.offer(&key));
+                let offered = question.live.as_ref().and_then(|live| live.offer(&key));
                 Ok(Self::Allow { offered: offered.cloned(), input: allowed.input })
             }
             Permit::Refused(words) => Ok(refused(words)),

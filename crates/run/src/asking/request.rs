@@ -96,20 +96,20 @@ impl Request {
                 let mut document = questions::question(&self.workflow, &self.input)?;
                 // The agent wrote the questions, which may have any field.
                 check_draft::of_client(&document.typed)?;
-                document.typed.asked.tool_call = Some(ToolCall { name: self.tool.clone(), id: self.call.clone(), subagent });
-                document.typed.asked.live = Some(Box::new(live));
+                document.typed.tool_call = Some(ToolCall { name: self.tool.clone(), id: self.call.clone(), subagent });
+                document.typed.live = Some(Box::new(live));
                 document
             }
             Subject::Form => {
                 let form = self.form().map_err(|why| Error::failed(why, "fill it in at its terminal"))?;
                 let mut question = form.question;
-                question.asked.live = Some(Box::new(live));
+                question.live = Some(Box::new(live));
                 Document::draft(question)
             }
         };
         document.typed.cwd = Some(self.cwd.clone()).filter(|cwd| cwd.is_absolute());
         // Nobody but the session speaks here.
-        document.typed.asked.asked_by = None;
+        document.typed.asked_by = None;
         (document.typed.config_dir, document.typed.trace) = (self.more.config_dir.clone(), self.more.trace.clone());
         Ok(document)
     }

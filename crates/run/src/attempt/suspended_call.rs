@@ -38,15 +38,15 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
     let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)));
     let file = dir.and_then(|d| transcript::find(&d, session)).and_then(|t| std::fs::File::open(t).ok());
     let suspended = file.map(transcript::suspended_call).unwrap_or_default();
-    let is_this_one = |id: &String| question.asked.tool_call.as_ref().is_some_and(|call| call.id == *id);
+    let is_this_one = |id: &String| question.tool_call.as_ref().is_some_and(|call| call.id == *id);
     // The agent asked in an earlier attempt of this round, and the supervisor died before it saw the question.
     let is_asked_now =
-        |id: &String| open_question(mailbox, &run.workflow_id, |q| q.asked.tool_call.as_ref().is_some_and(|call| call.id == *id)).is_some();
+        |id: &String| open_question(mailbox, &run.workflow_id, |q| q.tool_call.as_ref().is_some_and(|call| call.id == *id)).is_some();
     match suspended {
         SuspendedCall::Waits(id) if !was_refused(mailbox, run) && (is_this_one(&id) || is_asked_now(&id)) => Told::Nothing,
         // The model does not read the result that the hook gave to the call. A session that has the message drops its repetition.
         SuspendedCall::ResultIsLost => Told::TheMessage,
-        _ if question.asked.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
+        _ if question.tool_call.is_some() && is_handed_over(mailbox, run) => Told::ToContinue,
         _ => Told::TheMessage,
     }
 }
@@ -54,12 +54,12 @@ pub fn told(mailbox: &Mailbox, question: &Question, run: &Run, continued: Option
 /// The question that this call asked in the session of `run`, whatever has become of it since: it may be answered, and its answer claimed,
 /// while another call of the same message works on.
 pub fn question_of(mailbox: &Mailbox, run: &Run, call: &str) -> Option<QuestionId> {
-    question_anywhere(mailbox, run, |q| q.asked.tool_call.as_ref().is_some_and(|c| c.id == call))
+    question_anywhere(mailbox, run, |q| q.tool_call.as_ref().is_some_and(|c| c.id == call))
 }
 
 /// The newest question that a call in this attempt's session asked, whatever has become of it since.
 pub fn question_of_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    question_anywhere(mailbox, run, |q| q.asked.tool_call.is_some() && q.session_id == Some(run.session_id))
+    question_anywhere(mailbox, run, |q| q.tool_call.is_some() && q.session_id == Some(run.session_id))
 }
 
 /// True if the records prove that an agent of the workflow asked this question: an attempt ended to wait for it, or the session of an
@@ -85,7 +85,7 @@ pub fn is_on_record(mailbox: &Mailbox, question: &Question) -> Result<bool> {
 /// The question that the supervisor of this attempt held its agent for. It is about a call that is not suspended, or from an MCP
 /// server. Its answer may be claimed already.
 pub fn held_in_session(mailbox: &Mailbox, run: &Run) -> Option<QuestionId> {
-    let is_it = |q: &Question| (q.asked.approval.is_some() || q.asked.elicited_by.is_some()) && q.session_id == Some(run.session_id);
+    let is_it = |q: &Question| (q.approval.is_some() || q.elicited_by.is_some()) && q.session_id == Some(run.session_id);
     open_question(mailbox, &run.workflow_id, is_it).or_else(|| {
         let others = list::round_names(mailbox, Folder::Running).filter(|r| r.workflow == run.workflow_id && r.question != run.question_id);
         let mut held =

@@ -14,7 +14,6 @@ use askbox_mailbox::disk::{self, Lock, Placed};
 use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::awaited::{Await, End, Ended, Join};
 use askbox_mailbox::documents::closing::Closed;
-use askbox_mailbox::documents::content::Content;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, Question};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
@@ -147,10 +146,8 @@ fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits
         timestamp: Some(time::rfc3339(time::now())),
         parent: workflows::read(mailbox, &parent)?.and_then(|d| d.typed.parent),
         trace: waits.first().and_then(|wait| round::latest(mailbox, &wait.typed.child)?.document.typed.trace),
-        unanswered: Content::Results {
-            results,
-            prompt: round::first_task(mailbox, &parent).and_then(|task| task.first_prompt().map(str::to_owned)),
-        },
+        results,
+        prompt: round::first_task(mailbox, &parent).and_then(|task| task.prompt),
         ..Question::new(parent.clone(), format!("told: {}", words.join(", ")))
     };
     let file = Document::new(document.clone())?.to_file_within(MAX_ANSWERED)?;

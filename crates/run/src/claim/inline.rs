@@ -104,7 +104,7 @@ impl Asked {
     /// # Errors
     /// If it cannot be written as JSON.
     pub fn of_receipt(receipt: &Receipt) -> Result<Self> {
-        let is_of_dialog = receipt.question.asked.live.is_some();
+        let is_of_dialog = receipt.question.live.is_some();
         Ok(Self { round: receipt.round.clone(), shown: Shown::of_question(&receipt.question)?, is_of_dialog })
     }
 
@@ -182,7 +182,7 @@ impl Waiter {
         if let Some(watch) = &folder_watch {
             hearer.wake_at_end(watch.waker());
         }
-        let asked = read_question::pending(mailbox, &round.workflow).ok().map(|document| document.typed.asked);
+        let asked = read_question::pending(mailbox, &round.workflow).ok().map(|document| document.typed);
         let (mut until, mut expires_at) = asked.map_or((None, None), |asked| (asked.until, asked.expires_at));
         let mut has_looked = false;
         loop {

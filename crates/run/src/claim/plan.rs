@@ -15,7 +15,7 @@ use askbox_agent::transcript;
 pub use askbox_agent::transcript::FIRST_MESSAGE;
 use askbox_config::{Config, Mode, Runner, RunnerKind};
 use askbox_mailbox::disk;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
@@ -114,9 +114,9 @@ fn auto(mailbox: &Mailbox, question: &Question, decided: &Decided) -> Option<Aut
 fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<&Workflow>, sessions: &Sessions) -> Result<Decided> {
     let carries_checkpoint = carries_checkpoint(mailbox, question);
     // The results of children, and the answer that a session waits for, mean something only to that session.
-    let waits = question.asked.tool_call.is_some() || question.asked.elicited_by.is_some();
+    let waits = question.tool_call.is_some() || question.elicited_by.is_some();
     let is_known = waits && suspended_call::is_on_record(mailbox, question)?;
-    let belongs_to_session = is_known || matches!(question.content(), Content::Results { .. });
+    let belongs_to_session = is_known || matches!(question.content(), Content::Results(_));
     let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
     let by_auto = |why: &'static str| (mode == Mode::Auto).then_some(why);
     let fresh = |why: Option<String>, auto| Decided { begin: Begin::Fresh, why, auto: by_auto(auto), transcript: None };

@@ -7,7 +7,7 @@ use crate::gc::open_workflows::is_open;
 use crate::gc::pass::{Gc, named};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::closing::Closed;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::listing::list;
@@ -46,10 +46,10 @@ impl Over {
             at: closed.at,
             state: closed.state,
             answered: question.answer.as_ref().and_then(|a| a.at),
-            has_prompt: question.first_prompt().is_some(),
+            has_prompt: question.prompt.is_some(),
             may_recur: round.question.uuid().get_version_num() == 5
                 && question.timestamp.is_none()
-                && !matches!(question.content(), Content::Results { .. }),
+                && !matches!(question.content(), Content::Results(_)),
             is_old: is_old && closed.at <= before,
         })
     }

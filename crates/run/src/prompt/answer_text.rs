@@ -36,13 +36,13 @@ pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &R
 }
 
 fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run, kind: RunnerKind) -> Result<String> {
-    if question.asked.approval.is_some() {
+    if question.approval.is_some() {
         let words = permit::in_words(mailbox, &run.round(), question);
         return Ok(format!("{words}{}", cut_calls::beside(question, run)));
     }
-    if let Some(server) = &question.asked.elicited_by {
+    if let Some(server) = &question.elicited_by {
         let mut of_agent = question.clone();
-        of_agent.asked.elicited_by = None;
+        of_agent.elicited_by = None;
         let words = replied(mailbox, &of_agent, answer, run)?;
         let about = match kind {
             RunnerKind::Acp => to_agent_or_server(mailbox, answer, run),
@@ -96,10 +96,10 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
         return Ok(words::asks_back(asked, AskAgain::WithAskPost(&run.workflow_id)));
     }
     let (outcome, value) = (answer.outcome, answer.value.as_ref());
-    if let Some(until) = question.asked.until.as_ref().filter(|_| answer.by == BY_EVENT) {
+    if let Some(until) = question.until.as_ref().filter(|_| answer.by == BY_EVENT) {
         return Ok(format!("What it waited for has come: {}. {NOBODY}{note}", on_one_line(&until.has_come())));
     }
-    let is_wait = question.asked.until.is_some();
+    let is_wait = question.until.is_some();
     if is_wait && outcome == Outcome::Declined {
         return Ok(format!(
             "A person has ended this wait before what it waited for came. Do not wait for it again: go on without it, or end your turn and say what is missing.{note}"
@@ -132,7 +132,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
     let words = match value {
         AnswerValue::Batch(map) => {
             let mut text = format!("{source}:");
-            for (n, part) in question.asked.questions.iter().enumerate() {
+            for (n, part) in question.questions.iter().enumerate() {
                 let given = map.get(&part.key(n)).cloned().and_then(|v| AnswerValue::from_json(v).ok());
                 let given = given.map_or_else(|| at_the_end(""), |given| value_in_words(part, &given, false));
                 let how = match (own_words.contains(&n), by_default) {
@@ -175,7 +175,7 @@ pub(super) fn ends_clearly(question: &Question) -> bool {
     let Some(answer) = &question.answer else { return true };
     match &answer.value {
         Some(AnswerValue::Text(value)) if answer.note.is_none() => {
-            is_plain(value) && question.asked.options.get(value).is_none_or(|choice| is_plain(&choice.description))
+            is_plain(value) && question.options.get(value).is_none_or(|choice| is_plain(&choice.description))
         }
         _ => false,
     }

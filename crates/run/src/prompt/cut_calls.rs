@@ -20,8 +20,8 @@ pub(super) fn beside(question: &Question, run: &Run) -> String {
     let dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let session = dir.and_then(|dir| transcript::find(&dir, &from.to_string())).and_then(|path| File::open(path).ok());
     let rejected = session.map(rejected_calls::of_last_turn).unwrap_or_default();
-    let own = question.asked.tool_call.as_ref().map(|call| call.id.as_str());
-    let server = question.asked.elicited_by.as_deref().map(|server| format!("mcp__{server}__"));
+    let own = question.tool_call.as_ref().map(|call| call.id.as_str());
+    let server = question.elicited_by.as_deref().map(|server| format!("mcp__{server}__"));
     let is_own = |id: &str, tool: &str| Some(id) == own || server.as_deref().is_some_and(|server| tool.starts_with(server));
     in_words(rejected.iter().filter(|call| !is_own(&call.id, &call.tool)).map(|call| call.tool.as_str()))
 }

@@ -13,7 +13,7 @@ use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text::{self, one_line};
 use askbox_mailbox::{Folder, Mailbox, Question, disk};
@@ -33,7 +33,7 @@ pub fn first_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
 
 /// The message that the round is to bring, without the calls of earlier attempts.
 pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) -> Result<String> {
-    if let Content::Results { results, .. } = question.content() {
+    if let Content::Results(results) = question.content() {
         let template = if matches!(run.begin, Begin::Fork { .. }) { WOKEN } else { WOKEN_FRESH };
         let results: String = results.iter().map(result).collect();
         let values = [
@@ -44,7 +44,7 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
         return Ok(fill(template, &values));
     }
     // A task is its own message. A session that asked something must not take it for its user's reply.
-    if let Content::Task { prompt, .. } = question.content() {
+    if let Content::Task(prompt) = question.content() {
         let (id, prompt_of) = (run.workflow_id.as_str(), ("prompt", Value::Text(prompt)));
         return Ok(match &run.begin {
             Begin::Fresh => prompt.to_owned(),
@@ -173,8 +173,8 @@ fn of_task(question: &Question) -> Vec<PathBuf> {
     match question.content() {
         // An agent or an unknown program wrote the question, so it grants no permissions.
         Content::Question => Vec::new(),
-        Content::Task { .. } => question.reads.clone(),
-        Content::Results { results, .. } => results.iter().filter_map(|r| r.file.clone()).collect(),
+        Content::Task(_) => question.reads.clone(),
+        Content::Results(results) => results.iter().filter_map(|r| r.file.clone()).collect(),
     }
 }
 

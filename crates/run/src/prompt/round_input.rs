@@ -7,7 +7,7 @@ use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::prompt::message::{self, Checkpoint};
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Mailbox, Question, QuestionDocument};
 
@@ -54,8 +54,8 @@ pub fn of(mailbox: &Mailbox, document: &QuestionDocument, run: &Run) -> Result<S
         attempt: run.attempt,
         why: match document.typed.content() {
             Content::Question => "answer",
-            Content::Task { .. } => "task",
-            Content::Results { .. } => "children",
+            Content::Task(_) => "task",
+            Content::Results(_) => "children",
         },
         document: serde_json::from_slice(&document.to_bytes()).unwrap_or_default(),
         checkpoint: checkpoint(mailbox, &document.typed),

@@ -7,7 +7,7 @@ use crate::words::user_added;
 use askbox_config::Config;
 use askbox_mailbox::Closed;
 use askbox_mailbox::documents::answer::Outcome;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::listing::recent_rounds::{self, KEPT};
 use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, round, text};
 
@@ -17,7 +17,7 @@ const LONGEST: usize = 2000;
 /// The words about the rounds before this one. `None` if there are none.
 pub(super) fn in_words(mailbox: &Mailbox, config: &Config, question: &Question) -> Option<String> {
     let task = task(mailbox, question);
-    let begun = task.as_ref().and_then(Question::first_prompt);
+    let begun = task.as_ref().and_then(|task| task.prompt.as_deref());
     let begun = begun.map(|prompt| format!("The workflow was begun with this prompt:\n{}\n", quoted(prompt)));
     let policy = config.answers.policy();
     let mut earlier = recent_rounds::closed_last(mailbox, &question.workflow_id, KEPT);
@@ -27,7 +27,7 @@ pub(super) fn in_words(mailbox: &Mailbox, config: &Config, question: &Question) 
         .map(|(_, document)| &document.typed)
         .filter(|earlier| earlier.closed.as_ref().is_some_and(|closing| closing.state == Closed::Delivered))
         // A permission was for one call, and a form was a server's.
-        .filter(|earlier| earlier.asked.approval.is_none() && earlier.asked.elicited_by.is_none() && policy.judge(earlier).is_ok())
+        .filter(|earlier| earlier.approval.is_none() && earlier.elicited_by.is_none() && policy.judge(earlier).is_ok())
         .filter_map(|earlier| Some(answered(earlier, earlier.answer.as_ref()?)))
         .collect();
     let earlier = Some(earlier).filter(|earlier| !earlier.is_empty());
@@ -43,7 +43,7 @@ pub(super) fn files(mailbox: &Mailbox, question: &Question) -> Vec<PathBuf> {
 
 /// The document that the workflow began with, unless that is this one.
 fn task(mailbox: &Mailbox, question: &Question) -> Option<Question> {
-    if matches!(question.content(), Content::Task { .. }) {
+    if matches!(question.content(), Content::Task(_)) {
         return None;
     }
     round::first_task(mailbox, &question.workflow_id)

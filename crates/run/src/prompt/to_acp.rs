@@ -59,7 +59,7 @@ pub(crate) fn about_no_result() -> &'static str {
 
 /// Added to an answer that allows a call. The agent has read that the call was rejected, and may have forgotten the call.
 pub(crate) fn about_cut_call(question: &Question) -> String {
-    if question.asked.approval.is_none() || !permit::is_allowed(question) {
+    if question.approval.is_none() || !permit::is_allowed(question) {
         return String::new();
     }
     format!(

@@ -167,7 +167,7 @@ fn parked_round(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<RoundId> {
 /// Those of [`record::latest`].
 fn goes_on_in(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
     for (round, question) in suspended_call::later_rounds(mailbox, run, &[Folder::Running, Folder::Closed]) {
-        let is_of_session = question.asked.tool_call.is_some() && question.session_id == Some(run.session_id);
+        let is_of_session = question.tool_call.is_some() && question.session_id == Some(run.session_id);
         let launched = record::latest(mailbox, &round)?.is_some_and(|last| Delivery::of_claimed(&question, &last) == Delivery::Launch);
         if is_of_session && launched {
             return Ok(Some(round));

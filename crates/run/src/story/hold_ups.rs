@@ -94,8 +94,8 @@ fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
 
 /// The time of the question is over: a watcher applies what its asker wanted then, or a person answers.
 fn overdue(teller: &Teller<'_>, Found { round, question, .. }: Found<'_>) -> Vec<HoldUp> {
-    let is_for_watcher = question.asked.on_expiry() != OnExpiry::Keep && !timers::is_undecided(teller.mailbox, question, round);
-    let then = match (question.asked.on_expiry(), &question.asked.default) {
+    let is_for_watcher = question.on_expiry() != OnExpiry::Keep && !timers::is_undecided(teller.mailbox, question, round);
+    let then = match (question.on_expiry(), &question.default) {
         (OnExpiry::Default, Some(default)) => format!("answer it with its default, {}", text::excerpt(&default.to_text(), 60)),
         _ => "cancel it".to_owned(),
     };
@@ -107,7 +107,7 @@ fn overdue(teller: &Teller<'_>, Found { round, question, .. }: Found<'_>) -> Vec
 /// The question waits for an event, which a watcher sees.
 fn waiting(teller: &Teller<'_>, Found { round, question, .. }: Found<'_>) -> Vec<HoldUp> {
     let next = format!("ask-answer show {}", round.workflow);
-    let event = question.asked.until.as_ref().map(|until| match until {
+    let event = question.until.as_ref().map(|until| match until {
         Until::At(at) => HoldUp { until: Some(*at), ..HoldUp::new(Cause::Date, until.words(), next) },
         Until::File(_) => HoldUp::new(Cause::File, until.words(), next),
     });

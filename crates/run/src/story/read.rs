@@ -291,7 +291,7 @@ impl Teller<'_> {
             is_of_session: to_session,
             question_id: Some(round.question),
             question: text::beginning(&question.title(), QUESTION),
-            asked_by: question.asked.asked_by.clone(),
+            asked_by: question.asked_by.clone(),
             attempt: run.as_ref().map(|r| r.attempt),
             // No session exists if a process claimed the answer itself.
             session_id: launch.map(|r| r.session_id),

@@ -56,7 +56,7 @@ pub(super) fn also(one: Option<&str>, other: &str) -> Option<String> {
 
 /// The reason that lies in the round itself.
 fn own_why(mailbox: &Mailbox, Found { round, question, run, state }: Found<'_>, to_session: bool, hold_ups: &[HoldUp]) -> Option<String> {
-    let wait = question.asked.until.as_ref().filter(|_| state == Standing::Waiting);
+    let wait = question.until.as_ref().filter(|_| state == Standing::Waiting);
     let is_undecided = state == Standing::Overdue && timers::is_undecided(mailbox, question, round);
     let refused = question.taken_back.as_ref().filter(|_| question.answer.is_none()).and_then(|back| back.refused.as_ref());
     run.and_then(|run| once::without(run.why.as_deref()?))
@@ -64,7 +64,7 @@ fn own_why(mailbox: &Mailbox, Found { round, question, run, state }: Found<'_>, 
         .or_else(|| refused.map(|why| format!("an answer was refused: {why}")))
         .or_else(|| is_undecided.then(|| timers::UNDECIDED.into()))
         .or_else(|| to_session.then(|| hold_ups.first().map_or_else(|| BY_SESSION.to_owned(), |first| first.why.clone())))
-        .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.asked.expires_at)))
+        .or_else(|| wait.map(|until| until.not_for_a_person(&question.question, question.expires_at)))
 }
 
 /// The step for a person that lies in the round itself.

@@ -20,13 +20,13 @@ pub(super) fn of(
     Ok(match folder {
         // A program that died has left the ended question there.
         Folder::Pending if question.closed.is_some() => closed(question),
-        Folder::Pending if question.asked.until.is_some() => (Standing::Waiting, question.asked_at()),
-        Folder::Pending if question.asked.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.asked.expires_at),
+        Folder::Pending if question.until.is_some() => (Standing::Waiting, question.asked_at()),
+        Folder::Pending if question.expires_at.is_some_and(|at| at < time::now()) => (Standing::Overdue, question.expires_at),
         Folder::Pending => (Standing::Pending, question.asked_at()),
         Folder::Answered => (Standing::Answered, question.answer.as_ref().and_then(|answer| answer.at)),
         Folder::Closed => closed(question),
         Folder::Parked => (parked(run), run.and_then(|run| run.ended_at)),
-        _ => running(mailbox, round, run, || question.asked.live.is_some())?,
+        _ => running(mailbox, round, run, || question.live.is_some())?,
     })
 }
 
@@ -36,7 +36,7 @@ pub fn standing_of(mailbox: &Mailbox, folder: Folder, round: &RoundId) -> Result
     if folder == Folder::Parked {
         return Ok(parked(run.as_ref()));
     }
-    let is_of_dialog = || read_question::of_round(&mailbox.round(folder, round), round).is_ok_and(|found| found.typed.asked.live.is_some());
+    let is_of_dialog = || read_question::of_round(&mailbox.round(folder, round), round).is_ok_and(|found| found.typed.live.is_some());
     Ok(running(mailbox, round, run.as_ref(), is_of_dialog)?.0)
 }
 

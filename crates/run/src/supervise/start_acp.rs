@@ -112,6 +112,6 @@ fn messages(mailbox: &Mailbox, config: &Config, question: &Question, run: &Run) 
     let in_new_session = message::first_message(mailbox, config, question, &fresh)?;
     let continued = message::round_message(mailbox, config, question, run)? + &message::renamed_folder(question, run);
     let continued = format!("{}{}", continued.trim_end(), to_acp::about_cut_call(question));
-    let used = question.asked.approval.is_some() && permit::is_used(mailbox, &run.round());
+    let used = question.approval.is_some() && permit::is_used(mailbox, &run.round());
     Ok(Messages { in_new_session, continued, may_be_done: used })
 }

@@ -28,7 +28,7 @@ use askbox_agent::output::AgentOutput;
 use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Staged;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
 
@@ -64,8 +64,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
     let run = &attempt.run;
     run.begin_why.iter().for_each(|why| log.note(why.clone()));
     if let Begin::Fork { from, of: Some(of) } = &run.begin {
-        let what =
-            if matches!(document.typed.content(), Content::Task { .. }) { "which started this" } else { "within which this was asked" };
+        let what = if matches!(document.typed.content(), Content::Task(_)) { "which started this" } else { "within which this was asked" };
         log.note(format!("in a fork of session {from} of {of}, {what}"));
     }
     hidden_by.iter().for_each(|hidden_by| log.note(about_path(hidden_by, &call)));
@@ -146,7 +145,7 @@ fn prepare(
         askbox,
         approvals: &config.approvals,
         answers: &config.answers,
-        waiting: document.typed.asked.approval.as_ref(),
+        waiting: document.typed.approval.as_ref(),
     });
     let config_dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));

@@ -10,7 +10,7 @@ use crate::delivery::Delivery;
 use crate::story::{self, Story, Teller};
 use crate::view::archived::ArchivedFiles;
 use askbox_mailbox::documents::closing::Closing;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
 use askbox_mailbox::overview::past_rounds::PastRound;
@@ -135,8 +135,8 @@ fn entry_of_question(question: Question, status: Story, delivery: Option<Deliver
     let given = |answer: Answer| GivenAnswer { answer_hash: hash.and_then(|of| answer.hash(&of).ok()), answer };
     let (about, prompt) = match question.content() {
         Content::Question => (About::Question, None),
-        Content::Task { prompt, .. } => (About::Task, Some(prompt.to_owned())),
-        Content::Results { .. } => (About::Results, None),
+        Content::Task(prompt) => (About::Task, Some(prompt.to_owned())),
+        Content::Results(_) => (About::Results, None),
     };
     let parts = if question.is_batch() { question.parts() } else { Vec::new() };
     HistoryEntry {

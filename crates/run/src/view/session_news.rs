@@ -69,7 +69,7 @@ impl End {
 
     /// True if the documents of the workflow confirm it.
     pub fn is_true(self, mailbox: &Mailbox, id: &WorkflowId) -> bool {
-        if round::latest(mailbox, id).is_some_and(|last| last.document.typed.asked.live.is_some()) {
+        if round::latest(mailbox, id).is_some_and(|last| last.document.typed.live.is_some()) {
             return false;
         }
         let standing = story::state_of(mailbox, id);

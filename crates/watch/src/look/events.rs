@@ -123,7 +123,7 @@ fn awaited(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Until>> {
         Err(e) => return Err(e),
     };
     let is_same = round::of_pending(mailbox, &document.typed)? == *round;
-    Ok(document.typed.asked.until.filter(|_| is_same))
+    Ok(document.typed.until.filter(|_| is_same))
 }
 
 fn always_due(round: RoundId) -> Timer {

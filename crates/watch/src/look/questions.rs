@@ -68,7 +68,7 @@ impl Questions {
                 note_expiry(served, dates, &document, &round);
                 let known = KnownQuestion { round: hash(&round), stamp };
                 let is_new = self.known.insert(hash(name), known).is_none_or(|k| k.round != known.round);
-                if document.typed.asked.live.is_some() {
+                if document.typed.live.is_some() {
                     end_dialog_without_hook(served, dates, &document.typed, &round, &path);
                 }
                 if is_new && note {

@@ -20,7 +20,7 @@ pub(super) fn apply(mailbox: &Mailbox, name: &str, target: &Target, answer: &Cha
     let caller = Caller::new(person, channel, Through::Message, Below::NoAgent)?;
     let on = On::Shown(answer.question_id, answer.shown.parse()?);
     let answered = accept::answer_pending(mailbox, &answer.workflow_id, Decision::by(&caller, on), |question| {
-        if question.asked.approval.is_some() {
+        if question.approval.is_some() {
             return Err(Error::invalid("answer", "cannot give a permission", "look at the call, and decide in an inbox or at a terminal"));
         }
         Ok(caller.value(AnswerValue::Text(answer.value.clone())))

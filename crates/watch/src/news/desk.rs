@@ -83,7 +83,7 @@ impl Desk {
         if event.asks() && self.target.can_answer() && !self.takes_replies {
             let page = if notice.message.open.is_some() { "on the page, or " } else { "" };
             notice.message.text = format!("{}\nTo answer: {page}ask-answer {}", notice.message.text, round.workflow);
-        } else if event.asks() && self.target.can_answer() && question.asked.approval.is_none() && !question.is_batch() {
+        } else if event.asks() && self.target.can_answer() && question.approval.is_none() && !question.is_batch() {
             notice.shown = Some(Shown::of_question(question)?.to_string());
         }
         if notice.shown.is_none() {

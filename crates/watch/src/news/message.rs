@@ -126,7 +126,7 @@ fn about(event: Event, facts: &Facts) -> AboutRound {
         question_id: facts.round.question,
         project: question.project(),
         question: text::excerpt(&question.title(), LONGEST_QUESTION),
-        expires_at: question.asked.expires_at.filter(|_| event.asks()),
+        expires_at: question.expires_at.filter(|_| event.asks()),
         outcome: answer.map(|answer| answer.word()).or(closing.map(|closing| closing.state.word())).map(str::to_owned),
         by: answer.map(|a| short(&a.by)).or(closing.map(|c| short(&c.by))).filter(|by| !by.is_empty()),
         through: answer.map(|a| short(&a.channel)).filter(|through| !through.is_empty()),
@@ -140,7 +140,7 @@ fn about(event: Event, facts: &Facts) -> AboutRound {
 /// show everything that the person would permit.
 fn buttons(facts: &Facts) -> Vec<String> {
     let question = &facts.question;
-    if question.asked.approval.is_some() || question.is_batch() {
+    if question.approval.is_some() || question.is_batch() {
         return Vec::new();
     }
     let kinds: Vec<_> = question.parts().iter().map(|part| (part.kind(), part.options.0.clone())).collect();

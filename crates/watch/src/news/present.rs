@@ -24,7 +24,7 @@ impl<'a> Present<'a> {
     /// True if a person types at the terminal that shows the same question as a dialog.
     fn types_beside(&self, workflow: &WorkflowId) -> bool {
         let Ok(question) = read_question::pending(self.mailbox, workflow) else { return false };
-        let dialog = question.typed.asked.live.as_ref().filter(|live| !live.in_background);
+        let dialog = question.typed.live.as_ref().filter(|live| !live.in_background);
         dialog.is_some_and(|live| presence::is_at_terminal(self.mailbox, &live.session))
     }
 }

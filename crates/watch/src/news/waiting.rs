@@ -45,8 +45,8 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
         let unknown = pending.iter().filter_map(|workflow| {
             let question = read_question::pending(mailbox, workflow).ok()?.typed;
             let round = round::of_pending(mailbox, &question).ok()?;
-            let event = if question.asked.approval.is_some() { Event::Approval } else { Event::Asked };
-            let is_to_be_told = question.asked.until.is_none() && question.closed.is_none() && target.events.contains(&event);
+            let event = if question.approval.is_some() { Event::Approval } else { Event::Asked };
+            let is_to_be_told = question.until.is_none() && question.closed.is_none() && target.events.contains(&event);
             (is_to_be_told && ledger.get(&round).is_none())
                 .then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + seen_for(workflow))
         });

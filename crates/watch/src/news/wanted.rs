@@ -26,17 +26,17 @@ pub(in crate::news) fn apply_wanted(
     notify: &Notify,
     now: Time,
 ) -> (bool, Option<Time>) {
-    let urgent = facts.question.asked.priority.unwrap_or(0) >= URGENT;
+    let urgent = facts.question.priority.unwrap_or(0) >= URGENT;
     let mut changed = false;
     let mut next = None;
     let mut want = |record: &mut Record, event: Event, count: u32, due: Time| {
-        if target.events.contains(&event) && target.live.tells(facts.question.asked.live.is_some()) {
+        if target.events.contains(&event) && target.live.tells(facts.question.live.is_some()) {
             changed |= record.want(event, count, due, urgent);
         }
     };
     if facts.waits_for_a_person() {
         let grace = TimeDelta::from_std(notify.grace.0).unwrap_or_default();
-        let event = if facts.question.asked.approval.is_some() { Event::Approval } else { Event::Asked };
+        let event = if facts.question.approval.is_some() { Event::Approval } else { Event::Asked };
         want(record, event, facts.times_taken_back(), now + grace);
         if let Some((count, at, after)) = reminder(facts, now) {
             // A reminder whose date is before the first mention of the question here is pointless.
@@ -46,9 +46,9 @@ pub(in crate::news) fn apply_wanted(
             }
             next = Some(after);
         }
-        if let Some(expires) = facts.question.asked.expires_at {
+        if let Some(expires) = facts.question.expires_at {
             let soon = soon(facts, notify, expires);
-            if expires <= now && (facts.question.asked.on_expiry() == OnExpiry::Keep || facts.is_undecided) {
+            if expires <= now && (facts.question.on_expiry() == OnExpiry::Keep || facts.is_undecided) {
                 want(record, Event::Overdue, 0, now);
             } else if soon.is_some_and(|soon| soon <= now) && expires > now {
                 want(record, Event::Expiring, 0, now);
@@ -84,7 +84,7 @@ fn soon(facts: &Facts, notify: &Notify, expires: Time) -> Option<Time> {
 
 /// The last reminder whose date has come: its number, its date, and the date of the next one.
 fn reminder(facts: &Facts, now: Time) -> Option<(u32, Time, Time)> {
-    let every = TimeDelta::from_std(facts.question.asked.remind_every?.0).ok().filter(|every| every.num_milliseconds() > 0)?;
+    let every = TimeDelta::from_std(facts.question.remind_every?.0).ok().filter(|every| every.num_milliseconds() > 0)?;
     let gone = (now - facts.asked).num_milliseconds().div_euclid(every.num_milliseconds());
     let at = |n: i64| i32::try_from(n).ok().and_then(|n| every.checked_mul(n)).and_then(|wait| facts.asked.checked_add_signed(wait));
     Some((u32::try_from(gone.max(0)).ok()?, at(gone)?, at(gone + 1)?))
@@ -115,7 +115,7 @@ impl Facts {
 
     /// True if a person is asked, or if the round reports a failure. A wait for an event and a task ask nobody.
     pub(in crate::news) fn waits_for_a_person(&self) -> bool {
-        self.folder == Folder::Pending && self.question.asked.until.is_none()
+        self.folder == Folder::Pending && self.question.until.is_none()
     }
 
     pub(in crate::news) fn is_over(&self) -> bool {

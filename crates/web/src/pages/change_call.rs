@@ -55,12 +55,12 @@ pub fn check(round: &Round, refuse: &[ToolRule], edited: &str) -> Result<()> {
     let question = &round.document.typed;
     let answer = Answer { edited: Some(edited.to_owned()), ..Answer::value(AnswerValue::from(EDITED), "", "") };
     check_answer::check(question, answer, Given::ByPerson)?;
-    question.asked.approval.as_ref().map_or(Ok(()), |approval| edit_call::refuse_by_rules(refuse, approval, edited))
+    question.approval.as_ref().map_or(Ok(()), |approval| edit_call::refuse_by_rules(refuse, approval, edited))
 }
 
 /// The page. The text has been checked.
 pub fn page(visit: &Visit, host: Option<&HostName>, round: &Round, shown: Shown, filled: &Filled, edited: &str) -> Response {
-    let approval = round.document.typed.asked.approval.as_ref();
+    let approval = round.document.typed.approval.as_ref();
     let (workflow, frame) = match host {
         Some(host) => (format!("{host}:{}", round.id.workflow), Frame::new(visit, "").for_another_machine()),
         None => (round.id.workflow.to_string(), Frame::new(visit, "")),

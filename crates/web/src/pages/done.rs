@@ -9,7 +9,7 @@ use crate::pages::Frame;
 use crate::pages::outcome::Outcome;
 use crate::reply;
 use crate::site::Visit;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::overview::past_rounds;
 use askbox_peers::Progress;
 use askbox_peers::machines::offer_state::{OfferState, Stands};

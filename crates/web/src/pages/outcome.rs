@@ -78,7 +78,7 @@ impl Outcome {
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
         let live = status.live.as_ref();
         // The session of a dialog goes on by itself: no run is launched for the answer.
-        let is_of_dialog = question.asked.live.is_some();
+        let is_of_dialog = question.live.is_some();
         Ok(Self {
             workflow: round.id.workflow.to_string(),
             question_id: round.id.question.to_string(),
@@ -127,7 +127,7 @@ pub fn beyond_its_line(question: &Question) -> String {
     if whole == text::excerpt(&question.title(), TITLE) || whole.is_empty() {
         return String::new();
     }
-    if question.asked.approval.is_some() { text::still_visible(whole) } else { text::printable(whole) }
+    if question.approval.is_some() { text::still_visible(whole) } else { text::printable(whole) }
 }
 
 /// A sentence about an attempt that failed, or was throttled, and is tried again.

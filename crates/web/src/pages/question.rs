@@ -144,7 +144,7 @@ pub async fn file(visit: Visit, Path((workflow, question, sha256)): Path<(String
         let none = || Error::not_found("the question has no such file", "load its page again");
         let (None, id) = Names { workflow, question }.round()? else { return Err(none()) };
         let found = find(&visit.site.mailbox, &id)?;
-        let files = &found.document.typed.asked.attachments;
+        let files = &found.document.typed.attachments;
         let about = files.iter().find(|about| about.sha256 == sha256).ok_or_else(none)?;
         let bytes = attachments::read(&visit.site.mailbox, &id, about)
             .map_err(|damage| Error::failed(format!("{}: {damage}", about.words()), "ask the agent for it again"))?;

@@ -159,10 +159,10 @@ impl QuestionForm {
     pub fn new(site: &Site, mailbox: Option<&Mailbox>, round: &Round, filled: &Filled) -> Result<Self> {
         let question = &round.document.typed;
         // The question of a tool call has its invisible characters written out already, unless another program made it.
-        let show = |words: &str| if question.asked.approval.is_some() { text::still_visible(words) } else { text::printable(words) };
+        let show = |words: &str| if question.approval.is_some() { text::still_visible(words) } else { text::printable(words) };
         let (title, rest) = head(question);
-        let until = question.asked.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
-        let expiry = question.asked.expires_at.map(|at| {
+        let until = question.until.as_ref().map(|until| format!("{}; you may answer first", text::one_line(&until.words())));
+        let expiry = question.expires_at.map(|at| {
             let (moment, then) = (time::local(at), question_text::then_on_expiry(question, site.context.only_signed_answers_count()));
             match (at - time::now()).to_std() {
                 Ok(ahead) => format!("expires in {} ({moment}), {then}", time::human(ahead)),
@@ -185,18 +185,18 @@ impl QuestionForm {
             title: show(&title),
             rest: show(&rest),
             is_batch: question.is_batch(),
-            approves: question.asked.approval.as_ref().map(|approval| text::visible(&approval.tool)),
-            change: question.asked.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
-            is_live: question.asked.live.is_some(),
-            rule: question.asked.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
-            asked_by: match &question.asked.live {
+            approves: question.approval.as_ref().map(|approval| text::visible(&approval.tool)),
+            change: question.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
+            is_live: question.live.is_some(),
+            rule: question.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
+            asked_by: match &question.live {
                 Some(live) => live.words(),
-                None => text::excerpt(question.asked.asked_by.as_deref().unwrap_or_default(), 60),
+                None => text::excerpt(question.asked_by.as_deref().unwrap_or_default(), 60),
             },
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
             ago: time::ago(question.asked_at()),
-            priority: question.asked.priority.unwrap_or(0),
+            priority: question.priority.unwrap_or(0),
             is_overdue: question_text::is_overdue(question, time::now()),
             expiry,
             event: until,
@@ -218,7 +218,7 @@ impl QuestionForm {
                 .enumerate()
                 .map(|(n, part)| PartForm::new(&site.hosts, n, part, question, filled.parts.get(n).unwrap_or(&blank)))
                 .collect(),
-            is_long: question.asked.approval.is_none() && is_long(question),
+            is_long: question.approval.is_none() && is_long(question),
             note: filled.note.clone(),
             why: filled.why.clone(),
             back: filled.back.clone(),
@@ -239,7 +239,7 @@ impl QuestionForm {
 
 /// The words that name the pressed button, for pressing it once more.
 fn again(act: &str, question: &Question) -> String {
-    let label = match (act, question.asked.approval.is_some()) {
+    let label = match (act, question.approval.is_some()) {
         ("back", _) => "Ask back",
         ("decline", false) => "Decline to answer",
         ("decline", true) => "Deny the call",
@@ -255,7 +255,7 @@ fn again(act: &str, question: &Question) -> String {
 /// The first line of the question, and the rest. For a batch without its own text, the first line is the number of its questions.
 fn head(question: &Question) -> (String, String) {
     let text = if question.is_batch() && question.question.is_empty() {
-        format!("{} questions", question.asked.questions.len())
+        format!("{} questions", question.questions.len())
     } else {
         question.question.trim().to_owned()
     };
@@ -265,7 +265,7 @@ fn head(question: &Question) -> (String, String) {
 
 /// True if the question and its context fill more than about a phone's screen.
 fn is_long(question: &Question) -> bool {
-    let texts = [Some(question.question.as_str()), question.asked.context.as_deref()];
+    let texts = [Some(question.question.as_str()), question.context.as_deref()];
     let rows = |text: &str| text.lines().map(|line| 1 + line.chars().count() / 48).sum::<usize>();
     texts.into_iter().flatten().map(rows).sum::<usize>() > 24
 }

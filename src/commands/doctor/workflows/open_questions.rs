@@ -79,15 +79,15 @@ fn waiting(checkup: &mut Checkup, id: &WorkflowId, question: &Question, path: &P
     let title = text::excerpt(&question.title(), 60);
     let answer = checkup.command(&format!("ask-answer show {id}"));
     // The file that the question waits for is not looked at, because its filesystem may not respond.
-    if let Some(until) = question.asked.until.as_ref().filter(|_| !checkup.watcher) {
+    if let Some(until) = question.until.as_ref().filter(|_| !checkup.watcher) {
         let words = until.words();
         let about = if question.title() == words { String::new() } else { format!(": {title}") };
         let said = format!("{words}, but no watcher is running to see it{about}");
         return checkup.report("stale", id.as_str(), said, checkup.command("relaunch watch"));
     }
-    if let Some(at) = question.asked.expires_at.filter(|at| *at <= time::now()) {
+    if let Some(at) = question.expires_at.filter(|at| *at <= time::now()) {
         let since = time::human(time::since(at));
-        let (what, mend) = match question.asked.on_expiry() {
+        let (what, mend) = match question.on_expiry() {
             OnExpiry::Keep => (" without an answer".to_owned(), answer),
             OnExpiry::Default if is_undecided => (format!("; {}", timers::UNDECIDED), answer),
             // A running watcher applies the expiry at once, so give it a moment.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::commands::doctor::checkup::{Checkup, Newest};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::documents::closing::{Closed, Closing};
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
 use askbox_mailbox::time::{self, Time};
@@ -279,7 +279,7 @@ impl<'a> Walk<'a> {
     fn posted(&mut self) {
         let question = &self.found.document.typed;
         let ago = question.asked_at().map(ago).unwrap_or_default();
-        let by = question.asked.asked_by.as_deref().map(|by| format!(" by {}", text::excerpt(by, 60))).unwrap_or_default();
+        let by = question.asked_by.as_deref().map(|by| format!(" by {}", text::excerpt(by, 60))).unwrap_or_default();
         self.done("posted", format!("{ago}{by}: {}", text::excerpt(&question.title(), 80)).trim_start_matches([' ', ':']).to_owned());
     }
 

@@ -125,17 +125,17 @@ mod tests {
         let document = asked(&event("Bash", json!({"command": "touch a"}), suggestions));
         let question = &document.typed;
         askbox_mailbox::documents::checks::check_question::check(question).unwrap();
-        let keys: Vec<_> = question.asked.options.0.iter().map(|choice| choice.key.as_str()).collect();
+        let keys: Vec<_> = question.options.0.iter().map(|choice| choice.key.as_str()).collect();
         assert_eq!(keys, ["once", "session-1", "accept-edits"]);
         assert!(question.workflow_id.as_str().starts_with("live-my-shop-"), "{}", question.workflow_id);
         assert_eq!(question.config_dir.as_deref(), Some(Path::new("/c")));
-        assert!(question.question.contains("touch a") && question.asked.live.as_ref().unwrap().project == "My Shop");
+        assert!(question.question.contains("touch a") && question.live.as_ref().unwrap().project == "My Shop");
     }
 
     #[test]
     fn a_plan_is_its_own_context() {
         let document = asked(&event("ExitPlanMode", json!({"plan": "# Plan\nBuild it.", "planFilePath": "/x"}), json!([])));
-        let asked = &document.typed.asked;
+        let asked = &document.typed;
         askbox_mailbox::documents::checks::check_question::check(&document.typed).unwrap();
         assert_eq!(asked.context.as_deref(), Some("# Plan\nBuild it."));
         assert!(!document.typed.question.contains("Build it"));
@@ -147,6 +147,6 @@ mod tests {
         let input = json!({"questions": [{"question": "Which?", "header": "DB", "multiSelect": false, "options": [{"label": "a", "description": ""}]}]});
         let document = asked(&event("AskUserQuestion", input, json!([])));
         askbox_mailbox::documents::checks::check_question::check(&document.typed).unwrap();
-        assert!(document.typed.asked.approval.is_none() && document.typed.asked.live.is_some());
+        assert!(document.typed.approval.is_none() && document.typed.live.is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ask_answer::question_text::{as_rule, asked};
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{excerpt, one_line};
@@ -11,7 +11,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, round};
 
 /// The line that says which event a question waits for, if it waits for one.
 pub(super) fn own_line(found: &Round) -> Option<String> {
-    let until = found.document.typed.asked.until.as_ref()?;
+    let until = found.document.typed.until.as_ref()?;
     Some(format!("{}, not for you: that answers it, and you may answer first", one_line(&until.words())))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String
         lines.push(format!("in {}", one_line(&cwd.display().to_string())));
     }
     // The rules count for runs, and not for a session's dialog.
-    if let Some(approval) = question.asked.approval.as_ref().filter(|_| question.asked.live.is_none()) {
+    if let Some(approval) = question.approval.as_ref().filter(|_| question.live.is_none()) {
         lines.extend(as_rule(approval));
     }
     if let Some(path) = &question.checkpoint {
@@ -43,7 +43,7 @@ pub(super) fn background(mailbox: Option<&Mailbox>, found: &Round) -> Vec<String
         };
         lines.push(format!("checkpoint {}{not_used}", one_line(&path.display().to_string())));
     }
-    let files = question.asked.attachments.iter().map(|about| about.words());
+    let files = question.attachments.iter().map(|about| about.words());
     lines
         .extend(files.map(|file| if mailbox.is_some() { format!("with {file}") } else { format!("with {file}, which is not shown here") }));
     lines
@@ -64,7 +64,7 @@ pub struct Earlier {
 /// The earlier questions of a thread, the oldest first.
 pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
     let mut earlier = Vec::new();
-    let mut next = question.asked.in_reply_to;
+    let mut next = question.in_reply_to;
     let mut seen = Vec::new();
     while let Some(id) = next.filter(|id| earlier.len() < MAX_THREAD && !seen.contains(id)) {
         seen.push(id);
@@ -72,7 +72,7 @@ pub fn earlier(mailbox: &Mailbox, question: &Question) -> Vec<Earlier> {
         let Some(document) = round::claimed_or_closed(mailbox, &round).next() else { break };
         let asked_back = document.typed.answer.as_ref().map(|a| (excerpt(&a.by, 60), a.note.clone().unwrap_or_default()));
         earlier.push(Earlier { asked: document.typed.title(), asked_back });
-        next = document.typed.asked.in_reply_to;
+        next = document.typed.in_reply_to;
     }
     earlier.reverse();
     earlier

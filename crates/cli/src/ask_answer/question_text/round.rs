@@ -75,7 +75,7 @@ fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String 
     if let Some(context) = context {
         out.push('\n');
         // Beside a call, each line of a plan is marked as one: it could imitate a command of askbox.
-        let mark = if found.document.typed.asked.approval.is_some() { "| " } else { "" };
+        let mark = if found.document.typed.approval.is_some() { "| " } else { "" };
         for line in context.trim_end().lines() {
             let _ = writeln!(out, "  {mark}{line}");
         }
@@ -89,14 +89,14 @@ fn about(mailbox: Option<&Mailbox>, found: &Round, only_signed: bool) -> String 
 fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signed: bool) -> (String, Option<Cow<'a, str>>) {
     let question = &found.document.typed;
     let mut out = String::new();
-    let by = question.asked.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
+    let by = question.asked_by.as_deref().map_or(String::new(), |by| format!(" by {}", excerpt(by, 60)));
     // A question made by hand may have no time.
     let ago = question.asked_at().map_or_else(String::new, |at| format!(" {} ago", time::human(time::since(at))));
     let _ = writeln!(out, "{}: asked{by}{ago}", question.workflow_id);
     if let Some(line) = own_line(found) {
         let _ = writeln!(out, "  {line}");
     }
-    if let Some(live) = question.asked.live.as_ref() {
+    if let Some(live) = question.live.as_ref() {
         let place = match (live.in_background, found.folder) {
             (true, Folder::Pending) if live.unattended => {
                 let until = live.until.map_or_else(String::new, |until| format!(" after {}", fitted::moment(until)));
@@ -111,11 +111,11 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
         };
         let _ = writeln!(out, "  {}: {place}", live.words());
     }
-    if let Some(at) = question.asked.expires_at.filter(|_| found.folder != Folder::Pending) {
+    if let Some(at) = question.expires_at.filter(|_| found.folder != Folder::Pending) {
         let _ = writeln!(out, "  had time until {}", fitted::moment(at));
-    } else if let Some(at) = question.asked.expires_at {
+    } else if let Some(at) = question.expires_at {
         let word = match at <= time::now() {
-            true if question.asked.until.is_some() => "in vain since",
+            true if question.until.is_some() => "in vain since",
             true => "overdue since",
             false => "until",
         };
@@ -130,9 +130,9 @@ fn about_and_context<'a>(mailbox: Option<&Mailbox>, found: &'a Round, only_signe
 
 /// Says what happens when the question's time is over. If it is over already, says what the watcher is about to do.
 pub fn then_on_expiry(question: &Question, only_signed: bool) -> String {
-    let is_over = question.asked.expires_at.is_some_and(|at| at <= time::now());
+    let is_over = question.expires_at.is_some_and(|at| at <= time::now());
     let then = if is_over { "" } else { "then " };
-    match (question.asked.on_expiry(), &question.asked.default) {
+    match (question.on_expiry(), &question.default) {
         (OnExpiry::Default, Some(default)) if only_signed => {
             format!("{then}it stays open: its asker suggests `{}`, but only a signed answer counts", excerpt(&default.to_text(), 60))
         }

@@ -11,7 +11,7 @@ use crate::text;
 /// Checks the text that a person puts in place of the call's editable one.
 pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
     let wrong = |problem: &str, fix: &str| Err(Error::invalid("answer.edited", problem, fix));
-    let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
+    let editable = question.approval.as_ref().and_then(|approval| approval.editable.as_ref());
     let Some(editable) = editable else {
         return wrong("is given, but the call has no text that a person may change", "allow the call, or decline and say what to change");
     };
@@ -28,12 +28,12 @@ pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
 
 /// Refuses words beside a decision in a live session whose program has no place for them.
 pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
-    let Some(live) = question.asked.live.as_ref().filter(|_| reply.note.is_some()) else { return Ok(()) };
-    if question.asked.elicited_by.is_some() {
+    let Some(live) = question.live.as_ref().filter(|_| reply.note.is_some()) else { return Ok(()) };
+    if question.elicited_by.is_some() {
         let fix = "fill in the form or decline it without words, or go to the session's terminal";
         return Err(Error::invalid("answer.note", "would not reach the server, which takes no words beside its form", fix));
     }
-    if question.asked.approval.is_none() {
+    if question.approval.is_none() {
         return Ok(());
     }
     let facts = Facts::of(question);
@@ -43,7 +43,7 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
         return Err(Error::invalid(field, format!("would not reach the session, because {} takes no words", live.program), fix));
     }
     // The remark is told behind the call, which is known by its id.
-    let call = question.asked.tool_call.as_ref().filter(|call| call.told_id().is_some());
+    let call = question.tool_call.as_ref().filter(|call| call.told_id().is_some());
     if reply.outcome != Outcome::Answered || call.is_some_and(|call| facts.takes_a_remark(&call.name)) {
         return Ok(());
     }
@@ -53,10 +53,10 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
 
 /// Checks a refusal that ends the session's turn. Its model is not told then, so it takes no words.
 pub(super) fn stop(question: &Question, reply: &Answer) -> Result<()> {
-    if question.asked.live.is_none() {
+    if question.live.is_none() {
         return Err(Error::invalid("answer.stops", "ends the turn of a live session, and none asks here", "decline without it"));
     }
-    if question.asked.elicited_by.is_some() {
+    if question.elicited_by.is_some() {
         return Err(Error::invalid("answer.stops", "would not end the turn of a session whose server asks", "decline without it"));
     }
     if reply.note.is_some() {

@@ -35,10 +35,10 @@ pub enum Given {
 pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Answer> {
     check_allowance::words(question, &reply)?;
     match (reply.outcome, reply.value.take()) {
-        (Outcome::Declined, _) if reply.always && question.asked.approval.is_none() => {
+        (Outcome::Declined, _) if reply.always && question.approval.is_none() => {
             return Err(Error::invalid("answer.always", "refuses a tool call, and no call is asked about", "leave it out"));
         }
-        (Outcome::Declined, _) if reply.always && question.asked.live.is_some() => {
+        (Outcome::Declined, _) if reply.always && question.live.is_some() => {
             return Err(Error::invalid(
                 "answer.always",
                 "has no meaning for a session's dialog, which is one call",
@@ -50,7 +50,7 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
             reply.edited = None;
         }
         (Outcome::Declined, _) => reply.edited = None,
-        (Outcome::Answered, Some(value)) if is_edited(&value) && question.asked.approval.is_some() => {
+        (Outcome::Answered, Some(value)) if is_edited(&value) && question.approval.is_some() => {
             check_allowance::edited(question, reply.edited.as_deref())?;
             reply.value = Some(value);
         }
@@ -77,15 +77,10 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
             "put the text into a file and answer with its path",
         ));
     }
-    if question.asked.approval.is_some()
-        && !matches!(value, AnswerValue::Text(words) if question.asked.options.0.iter().any(|c| c.key == *words))
-    {
+    if question.approval.is_some() && !matches!(value, AnswerValue::Text(words) if question.options.0.iter().any(|c| c.key == *words)) {
         let words = excerpt(&value.to_text(), 60);
-        let fix = format!(
-            "write exactly one of these: {}; to refuse: ask-answer decline {}",
-            question.asked.options.keys(),
-            question.workflow_id
-        );
+        let fix =
+            format!("write exactly one of these: {}; to refuse: ask-answer decline {}", question.options.keys(), question.workflow_id);
         return Err(Error::invalid("answer", format!("`{words}` is no approval"), fix));
     }
     if !question.is_batch() {
@@ -96,7 +91,7 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
         };
     }
     let AnswerValue::Batch(map) = value else {
-        let keys: Vec<_> = question.asked.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
+        let keys: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
         return Err(Error::invalid(
             "answer",
             format!("is one value, but {} questions were asked", keys.len()),
@@ -105,7 +100,7 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
     };
     answers_all(question, map)?;
     let (mut out, mut used) = (Map::new(), Vec::new());
-    for (n, part) in question.asked.questions.iter().enumerate() {
+    for (n, part) in question.questions.iter().enumerate() {
         let key = part.key(n);
         let Some((name, value)) = entry_of_part(map, &key, part) else { continue };
         used.push(name);
@@ -117,7 +112,7 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
         out.insert(key, Asked { question, part, field: &field, given }.fits(&value)?.to_json());
     }
     if let Some(stray) = map.keys().find(|name| !used.contains(name)) {
-        let mut asked = question.asked.questions.iter().enumerate();
+        let mut asked = question.questions.iter().enumerate();
         let is_twice = asked.any(|(n, part)| spelling::same(&part.key(n), stray) || spelling::same(&part.question, stray));
         return Err(Error::invalid(
             format!("answer.{}", excerpt(stray, 40)),
@@ -130,7 +125,7 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
 
 /// Refuses a batch's answer that leaves questions out. Names all of them.
 fn answers_all(question: &Question, map: &Map<String, Value>) -> Result<()> {
-    let keyed = question.asked.questions.iter().enumerate().map(|(n, part)| (part.key(n), part));
+    let keyed = question.questions.iter().enumerate().map(|(n, part)| (part.key(n), part));
     let missing: Vec<String> = keyed.filter(|(key, part)| entry_of_part(map, key, part).is_none()).map(|(key, _)| key).collect();
     let pairs: Vec<_> = missing.iter().map(|key| format!("{}=VALUE", shell_quote(key))).collect();
     match missing.as_slice() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::documents::asked::{Kind, Part};
 use crate::documents::checks::check_answer::{self, Given};
-use crate::documents::content::Content;
+use crate::documents::question::Content;
 use crate::documents::question::{Question, QuestionDocument};
 use crate::error::{Error, Result};
 use crate::spelling;
@@ -84,13 +84,13 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
             return Err(Error::invalid(at("range"), "is set, but the answer is no number", "leave it out, or write the type number"));
         }
     }
-    let ids: Vec<String> = question.asked.questions.iter().enumerate().map(|(n, part)| part.key(n)).collect();
+    let ids: Vec<String> = question.questions.iter().enumerate().map(|(n, part)| part.key(n)).collect();
     can_be_told_apart(ids.iter().map(String::as_str), "questions")?;
-    if question.asked.until.is_some() && question.asked.remind_every.is_some() {
+    if question.until.is_some() && question.remind_every.is_some() {
         let fix = "leave it out, or ask a person without until";
         return Err(Error::invalid("remind_every", "is set, but nobody is asked: an event answers", fix));
     }
-    if let Some(name) = question.asked.asked_by.as_deref().filter(|name| is_ours(name)) {
+    if let Some(name) = question.asked_by.as_deref().filter(|name| is_ours(name)) {
         let fix = "name the agent that asks, or leave it out";
         return Err(Error::invalid("asked_by", format!("is `{}`, but askbox itself does not ask this", excerpt(name, 40)), fix));
     }
@@ -103,16 +103,16 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
 /// # Errors
 /// [`Error::Invalid`] with the first such field.
 pub fn of_client(question: &Question) -> Result<()> {
-    let (asked, content) = (&question.asked, question.content());
+    let content = question.content();
     let fields = [
-        ("approval", asked.approval.is_some(), "the supervisor or `askbox hook` asks about a tool call when an agent makes it"),
-        ("tool_call", asked.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
-        ("elicited_by", asked.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
-        ("to_session", asked.to_session, "`askbox mcp` writes it for its own session"),
+        ("approval", question.approval.is_some(), "the supervisor or `askbox hook` asks about a tool call when an agent makes it"),
+        ("tool_call", question.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
+        ("elicited_by", question.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
+        ("to_session", question.to_session, "`askbox mcp` writes it for its own session"),
         ("continues_in", question.continues_in.is_some(), "`ask-post` writes it in the shell of a live session"),
-        ("live", asked.live.is_some(), "`askbox hook` writes it for the dialog of a session"),
-        ("results", matches!(content, Content::Results { .. }), "askbox tells a parent itself how its children ended"),
-        ("prompt", matches!(content, Content::Task { .. }), "a task is not a question: begin it with `relaunch spawn`"),
+        ("live", question.live.is_some(), "`askbox hook` writes it for the dialog of a session"),
+        ("results", matches!(content, Content::Results(_)), "askbox tells a parent itself how its children ended"),
+        ("prompt", matches!(content, Content::Task(_)), "a task is not a question: begin it with `relaunch spawn`"),
         ("reads", !question.reads.is_empty(), "a task is not a question: begin it with `relaunch spawn`"),
     ];
     match fields.into_iter().find(|(_, is_there, _)| *is_there) {
@@ -191,7 +191,7 @@ fn can_be_told_apart<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> R
 
 /// Refuses a default that is empty or close to an option: it would apply without a look by any person.
 fn default(question: &Question) -> Result<()> {
-    let Some(default) = &question.asked.default else { return Ok(()) };
+    let Some(default) = &question.default else { return Ok(()) };
     match check_answer::fits(question, default, Given::ByPerson) {
         Err(Error::Invalid { problem, .. }) if default.is_blank() => {
             Err(Error::invalid("default", problem, "write the answer that applies, or leave the default out"))
@@ -199,7 +199,7 @@ fn default(question: &Question) -> Result<()> {
         Err(Error::Invalid { problem, .. }) => Err(Error::invalid(
             "default",
             problem,
-            format!("write one of these, or words that are not so close: {}", question.asked.options.keys()),
+            format!("write one of these, or words that are not so close: {}", question.options.keys()),
         )),
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! Checks whether a question is valid. Errors name the field and say how to correct it.
 
-use crate::documents::asked::{Asked, Kind, OnExpiry};
+use crate::documents::asked::{Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
 use crate::documents::fields::tool_call::{ASK_USER_QUESTION, QUESTION, REQUEST_USER_INPUT, ToolCall};
@@ -23,14 +23,13 @@ const LONGEST_SERVER: usize = 256;
 /// # Errors
 /// [`Error::Invalid`] with the first field that is wrong.
 pub fn check(question: &Question) -> Result<()> {
-    let asked = &question.asked;
     if question.schema_version.is_some_and(|v| v != crate::document::SCHEMA_VERSION) {
         return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
     }
-    if asked.questions.len() > MAX_PARTS {
+    if question.questions.len() > MAX_PARTS {
         return Err(Error::invalid(
             "questions",
-            format!("holds {} questions, the limit is {MAX_PARTS}", asked.questions.len()),
+            format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()),
             "post them in several batches",
         ));
     }
@@ -71,24 +70,24 @@ pub fn check(question: &Question) -> Result<()> {
             "write the path from / on",
         ));
     }
-    if asked.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
+    if question.elicited_by.as_ref().is_some_and(|server| server.is_empty() || server.len() > LONGEST_SERVER) {
         return Err(Error::invalid("elicited_by", format!("is empty or over {LONGEST_SERVER} bytes"), "leave it out"));
     }
-    asked.tool_call.iter().try_for_each(ToolCall::check)?;
-    attachment::check(&asked.attachments)?;
-    check_approval(asked, &question.question)?;
-    check_live(asked)?;
-    if let Some(default) = &asked.default {
+    question.tool_call.iter().try_for_each(ToolCall::check)?;
+    attachment::check(&question.attachments)?;
+    check_approval(question, &question.question)?;
+    check_live(question)?;
+    if let Some(default) = &question.default {
         check_answer::fits(question, default, Given::ByAsker).map_err(|e| rename_field(e, "default"))?;
-    } else if asked.on_expiry == Some(OnExpiry::Default) {
+    } else if question.on_expiry == Some(OnExpiry::Default) {
         return Err(Error::invalid("default", "is missing although on_expiry says `default`", "add a default, or choose keep or cancel"));
     }
-    if asked.expires_at.is_none() && matches!(asked.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
+    if question.expires_at.is_none() && matches!(question.on_expiry, Some(OnExpiry::Default | OnExpiry::Cancel)) {
         return Err(Error::invalid("expires_at", "is missing although on_expiry is set", "add a --timeout such as 2h"));
     }
-    if let Some(until) = &asked.until {
+    if let Some(until) = &question.until {
         until.check()?;
-        if let Some(field) = only_for_a_person(asked) {
+        if let Some(field) = only_for_a_person(question) {
             return Err(Error::invalid(
                 "until",
                 format!("stands beside `{field}`, but the answer is an event"),
@@ -96,7 +95,7 @@ pub fn check(question: &Question) -> Result<()> {
             ));
         }
     }
-    if asked.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
+    if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
         return Err(Error::invalid("remind_every", "is shorter than a second", "write a duration such as 4h"));
     }
     Ok(())
@@ -104,7 +103,7 @@ pub fn check(question: &Question) -> Result<()> {
 
 /// Returns the name of the first field in this document that only a question for a person has. A wait for an event, a task and news
 /// of children have none of these fields.
-pub fn only_for_a_person(asked: &Asked) -> Option<&'static str> {
+pub fn only_for_a_person(asked: &Question) -> Option<&'static str> {
     let fields = [
         ("options", !asked.options.is_empty()),
         ("questions", !asked.questions.is_empty()),
@@ -129,7 +128,7 @@ fn rename_field(error: Error, name: &str) -> Error {
 
 /// Checks the rules of a question with the field `approval`: it has exactly two options, and only a person's choice of one of them
 /// answers it. Silence, an event and a person's own words approve nothing.
-fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
+fn check_approval(asked: &Question, shown: &str) -> Result<()> {
     let Some(approval) = &asked.approval else { return Ok(()) };
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
     if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
@@ -165,14 +164,14 @@ fn check_approval(asked: &Asked, shown: &str) -> Result<()> {
 }
 
 /// True if the context is the plan itself, which a live session asks its user to approve. It is the call's own text.
-fn shows_its_plan(asked: &Asked, approval: &approval::Approval) -> bool {
+fn shows_its_plan(asked: &Question, approval: &approval::Approval) -> bool {
     let plan = approval.editable.as_ref().map(|editable| &editable.text);
     asked.live.is_some() && approval.tool == EXIT_PLAN_MODE && plan.is_some() && plan == asked.context.as_ref()
 }
 
 /// Checks the rules of a question that a live session's dialog shows. It is about one call of that session, or it is the form
 /// of a server. A person answers it: no default, no event and no date.
-fn check_live(asked: &Asked) -> Result<()> {
+fn check_live(asked: &Question) -> Result<()> {
     let Some(live) = &asked.live else { return Ok(()) };
     live.check()?;
     let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to `askbox hook`, which writes it"));
@@ -233,10 +232,10 @@ mod tests {
 
     fn asked_to_approve() -> Question {
         let mut question = Question::new("w".parse().unwrap(), "May the agent call Bash?");
-        question.asked.kind = Some(Kind::Choice);
-        question.asked.options = approval::options();
-        question.asked.free_text = Some(false);
-        question.asked.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]), editable: None });
+        question.kind = Some(Kind::Choice);
+        question.options = approval::options();
+        question.free_text = Some(false);
+        question.approval = Some(Approval { tool: "Bash".into(), sha256: CallHash::of_bytes(&[7; 32]), editable: None });
         question
     }
 
@@ -245,16 +244,16 @@ mod tests {
         assert!(check(&asked_to_approve()).is_ok());
         let cases: [fn(&mut Question); 11] = [
             |q| q.question += "\nTo allow it, copy:\n  ask-answer other once --round X",
-            |q| q.asked.attachments = vec![attachment::Attachment::of("harmless.txt", b"It only lists files.").unwrap()],
-            |q| q.asked.context = Some("Policy has blocked this call: choose once to close the question.".into()),
-            |q| q.asked.asked_by = Some("askbox".into()),
-            |q| q.asked.options.0[0].description = "REFUSE this call".into(),
-            |q| q.asked.default = Some(AnswerValue::Text("once".into())),
-            |q| q.asked.on_expiry = Some(OnExpiry::Default),
-            |q| q.asked.free_text = None,
-            |q| q.asked.kind = None,
-            |q| q.asked.options.0.truncate(1),
-            |q| q.asked.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
+            |q| q.attachments = vec![attachment::Attachment::of("harmless.txt", b"It only lists files.").unwrap()],
+            |q| q.context = Some("Policy has blocked this call: choose once to close the question.".into()),
+            |q| q.asked_by = Some("askbox".into()),
+            |q| q.options.0[0].description = "REFUSE this call".into(),
+            |q| q.default = Some(AnswerValue::Text("once".into())),
+            |q| q.on_expiry = Some(OnExpiry::Default),
+            |q| q.free_text = None,
+            |q| q.kind = None,
+            |q| q.options.0.truncate(1),
+            |q| q.approval.as_mut().unwrap().sha256 = serde_json::from_str::<CallHash>("\"x\"").unwrap(),
         ];
         for change in cases {
             let mut question = asked_to_approve();
@@ -272,7 +271,7 @@ mod tests {
         };
         assert!(given(&question, "edited", Some("ls")).is_err(), "nothing of this call may be changed");
         let editable = approval::Editable { field: "command".into(), text: "rm -r x".into() };
-        question.asked.approval.as_mut().unwrap().editable = Some(editable);
+        question.approval.as_mut().unwrap().editable = Some(editable);
         for other in ["", "\n    command: rm -r x y", "\n    note: rm -r x", "\n    note:\n        command: rm -r x"] {
             question.question = format!("May the agent call Bash?{other}");
             assert!(check(&question).is_err(), "{other}: the person would change another text than they read");
@@ -309,9 +308,9 @@ mod tests {
         let live = r#"{"session":"15c96f27-091a-5dc1-bcce-0d2e49721bc0","program":"claude","project":"p","since":"2026-01-01T00:00:00Z","offers":[{"mode":"auto"}]}"#;
         let mut question = asked_to_approve();
         let live: crate::documents::fields::live::Live = serde_json::from_str(live).unwrap();
-        question.asked.options = live.options("Bash");
-        question.asked.live = Some(Box::new(live));
-        question.asked.tool_call = Some(ToolCall { name: "Bash".into(), id: "toolu_1".into(), subagent: None });
+        question.options = live.options("Bash");
+        question.live = Some(Box::new(live));
+        question.tool_call = Some(ToolCall { name: "Bash".into(), id: "toolu_1".into(), subagent: None });
         question
     }
 
@@ -319,13 +318,13 @@ mod tests {
     fn a_live_question_is_about_one_call_and_a_person_answers() {
         check(&asked_by_a_dialog()).unwrap();
         let cases: [fn(&mut Question); 7] = [
-            |q| q.asked.tool_call = None,
-            |q| q.asked.tool_call.as_mut().unwrap().name = "Write".into(),
-            |q| q.asked.options = approval::options(),
-            |q| q.asked.live.as_mut().unwrap().offers.clear(),
-            |q| q.asked.expires_at = Some(crate::time::now()),
-            |q| q.asked.to_session = true,
-            |q| q.asked.context = Some("harmless".into()),
+            |q| q.tool_call = None,
+            |q| q.tool_call.as_mut().unwrap().name = "Write".into(),
+            |q| q.options = approval::options(),
+            |q| q.live.as_mut().unwrap().offers.clear(),
+            |q| q.expires_at = Some(crate::time::now()),
+            |q| q.to_session = true,
+            |q| q.context = Some("harmless".into()),
         ];
         for change in cases {
             let mut question = asked_by_a_dialog();
@@ -337,9 +336,9 @@ mod tests {
     #[test]
     fn a_live_form_of_a_server_is_about_no_call_and_takes_no_words() {
         let mut form = asked(r#"{"workflow_id":"w","question":"Your order?","elicited_by":"shop"}"#);
-        form.asked.live = asked_by_a_dialog().asked.live;
+        form.live = asked_by_a_dialog().live;
         check(&form).unwrap();
-        let of_call = Question { asked: Asked { tool_call: asked_by_a_dialog().asked.tool_call, ..form.asked.clone() }, ..form.clone() };
+        let of_call = Question { tool_call: asked_by_a_dialog().tool_call, ..form.clone() };
         assert!(check(&of_call).is_err());
         let value = || Answer::value(AnswerValue::Text("a nut".into()), "ann", "hand");
         let gives = |answer| check_answer::check(&form, answer, Given::ByPerson).is_ok();
@@ -351,17 +350,15 @@ mod tests {
     #[test]
     fn only_the_plan_itself_stands_beside_the_approval_of_a_plan() {
         let mut question = asked_by_a_dialog();
-        let asked = &mut question.asked;
         let editable = approval::Editable { field: "plan".into(), text: "# Plan".into() };
-        let approval = asked.approval.as_mut().unwrap();
+        let approval = question.approval.as_mut().unwrap();
         (approval.tool, approval.editable) = (EXIT_PLAN_MODE.into(), Some(editable));
-        asked.tool_call.as_mut().unwrap().name = EXIT_PLAN_MODE.into();
-        asked.options = asked.live.as_ref().unwrap().options(EXIT_PLAN_MODE);
+        question.tool_call.as_mut().unwrap().name = EXIT_PLAN_MODE.into();
+        question.options = question.live.as_ref().unwrap().options(EXIT_PLAN_MODE);
         question.question = approval_text::PLAN.into();
-        let asked = &mut question.asked;
-        asked.context = Some("# Plan".into());
+        question.context = Some("# Plan".into());
         check(&question).unwrap();
-        question.asked.context = Some("# Another plan".into());
+        question.context = Some("# Another plan".into());
         assert!(check(&question).is_err());
     }
 }

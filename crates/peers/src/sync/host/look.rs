@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::sync::host::row::Row;
-use askbox_mailbox::documents::content::Content;
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::question::QuestionDocument;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};

@@ -52,7 +52,7 @@ impl Forms {
         };
         let mut question = question_of(live.run, &asked, &form, None);
         match live.own_question() {
-            Ok(own) if !self.answer_was_given && own.asked.elicited_by.is_some() && asks_the_same(&own, &question) => {
+            Ok(own) if !self.answer_was_given && own.elicited_by.is_some() && asks_the_same(&own, &question) => {
                 if Use::Given.is_taken(live.mailbox, &live.run.round()) {
                     question = question_of(live.run, &asked, &form, Some(PERHAPS_GIVEN));
                 } else if self.gives_own_answer(live, &asked, &form, &own) {

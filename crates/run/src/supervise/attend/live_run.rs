@@ -128,7 +128,7 @@ impl<'a, 'b> LiveRun<'a, 'b> {
 
     /// True if the workflow has an open question that its agent asked. A question about a tool call is not one: the supervisor asks it.
     pub(super) fn has_asked(&self) -> bool {
-        let is_asked = |question: &Question| question.asked.approval.is_none() && question.asked.elicited_by.is_none();
+        let is_asked = |question: &Question| question.approval.is_none() && question.elicited_by.is_none();
         let answered = self.mailbox.document(Folder::Answered, &self.run.workflow_id);
         let open = [read_question::pending(self.mailbox, &self.run.workflow_id), read_question::document(&answered)];
         open.into_iter().any(|document| document.is_ok_and(|document| is_asked(&document.typed)))

@@ -142,7 +142,7 @@ fn may_be_allowed(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Result<b
         return Ok(false);
     }
     let may_stand = || standing::of_workflow(live.mailbox, &live.run.workflow_id).map(|all| !all.is_empty());
-    Ok(is_asked_about(live, asked, input) || live.own_question()?.asked.approval.is_some() || may_stand()?)
+    Ok(is_asked_about(live, asked, input) || live.own_question()?.approval.is_some() || may_stand()?)
 }
 
 /// True if a person is asked about the call while the run waits. The hook cannot defer a subagent's call, so it leaves those that the
@@ -227,7 +227,7 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
         None => {}
     }
     // The round's own answer is for the call that the session itself made.
-    if question.asked.approval.is_none() || asked.subagent.is_some() {
+    if question.approval.is_none() || asked.subagent.is_some() {
         return Ok(Decided::Ask(Shown::First));
     }
     // The hook has used the answer for exactly this call, and a rule of the agent program asks as well.
