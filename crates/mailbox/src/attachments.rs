@@ -166,10 +166,7 @@ pub fn files(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<PathBuf>> {
 /// [`Error::Io`](crate::error::Error::Io) if the folder cannot be read.
 pub fn settled_rounds(mailbox: &Mailbox) -> Result<Vec<RoundId>> {
     let all = mailbox.root().join(FOLDER);
-    let entries = match disk::entries(&all) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", &all)?,
-    };
+    let Some(entries) = disk::entries_if_there(&all)? else { return Ok(Vec::new()) };
     let mut rounds = Vec::new();
     for entry in entries {
         let entry = entry.io("read", &all)?;

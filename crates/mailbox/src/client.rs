@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::attachments::{self, AttachedFile, Damage};
 use crate::checkpoints::store;
+use crate::disk;
 use crate::disk::file_events::FolderWatch;
 use crate::document::{self, Document};
 use crate::documents::answer::{Answer, AnswerValue};
@@ -87,10 +88,8 @@ impl Mailbox {
     /// - [`Error::NotFound`] if the workflow never asked. [`Error::Conflict`] if its last question is answered or over.
     /// - [`Error::Invalid`] if the question's file is refused. [`Error::Io`] if the system refuses.
     pub fn answer(&self, workflow: &WorkflowId) -> Result<PendingQuestion<'_>> {
-        let mut question = match read_question::pending(self, workflow) {
-            Ok(document) => document.typed,
-            Err(e) if e.is_missing_file() => return Err(nothing_waits(self, workflow)),
-            Err(e) => return Err(e),
+        let Some(mut question) = disk::if_there(read_question::pending(self, workflow))?.map(|document| document.typed) else {
+            return Err(nothing_waits(self, workflow));
         };
         let round = round::of_pending(self, &question)?;
         question.question_id = Some(round.question);

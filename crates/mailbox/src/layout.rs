@@ -14,7 +14,8 @@ pub(super) const CHILDREN_ARE_NOTED: &str = "children";
 pub const MAX_RUN: u64 = 1 << 20;
 
 /// The folders of a mailbox. The first five are the states of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Folder {
     /// `WORKFLOW.json`: the question waits for an answer.
     Pending,
@@ -62,20 +63,7 @@ impl Folder {
 
     /// The folder's name on disk.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Answered => "answered",
-            Self::Running => "running",
-            Self::Parked => "parked",
-            Self::Closed => "closed",
-            Self::Quarantine => "quarantine",
-            Self::Checkpoints => "checkpoints",
-            Self::Workflows => "workflows",
-            Self::Runs => "runs",
-            Self::Timers => "timers",
-            Self::Locks => "locks",
-            Self::Awaits => "awaits",
-        }
+        self.into()
     }
 }
 

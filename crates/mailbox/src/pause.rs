@@ -70,11 +70,7 @@ pub fn check(mailbox: &Mailbox) -> Result<()> {
 }
 
 fn read(mailbox: &Mailbox) -> Result<Option<String>> {
-    let path = path(mailbox);
-    match disk::read(&path, Pause::LARGEST) {
-        Err(e) if e.is_missing_file() => Ok(None),
-        other => Ok(Some(Document::<Pause>::parse(&other?).map_err(|e| e.in_file(&path))?.typed.words())),
-    }
+    Ok(Document::<Pause>::read(&path(mailbox))?.map(|pause| pause.typed.words()))
 }
 
 /// Holds the queue, durably. Returns true if it was not held before. If it was, the earlier hold stays as it is.

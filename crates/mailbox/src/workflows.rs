@@ -2,7 +2,7 @@
 
 use crate::children;
 use crate::disk;
-use crate::document::{Document, Stored};
+use crate::document::Document;
 use crate::documents::workflow::Workflow;
 use crate::error::Result;
 use crate::id::WorkflowId;
@@ -14,11 +14,7 @@ use crate::layout::{Folder, Mailbox, WorkflowLock};
 /// [`Error::Invalid`](crate::error::Error::Invalid) if the file is not a workflow's record. [`Error::Io`](crate::error::Error::Io)
 /// if the system refuses.
 pub fn read(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Document<Workflow>>> {
-    let path = mailbox.document(Folder::Workflows, workflow);
-    match disk::read(&path, Workflow::LARGEST) {
-        Err(e) if e.is_missing_file() => Ok(None),
-        other => Document::parse(&other?).map(Some).map_err(|e| e.in_file(&path)),
-    }
+    Document::read(&mailbox.document(Folder::Workflows, workflow))
 }
 
 /// Changes a workflow's record, or creates it, durably. Returns the changed record. If the record names a new parent, this workflow

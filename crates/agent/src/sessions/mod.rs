@@ -20,7 +20,8 @@ mod qwen;
 pub use found::{Doing, Found, Need, Sessions};
 
 /// A program beside Claude Code whose own files tell of its sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Program {
     /// GitHub's Copilot (measured with 1.0.102).
     Copilot,
@@ -36,11 +37,7 @@ impl Program {
 
     /// The command that starts it.
     pub fn command(self) -> &'static str {
-        match self {
-            Self::Copilot => "copilot",
-            Self::Kimi => "kimi",
-            Self::Qwen => "qwen",
-        }
+        self.into()
     }
 
     /// Its name.

@@ -29,6 +29,17 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns `None` in place of the error that a file does not exist.
+///
+/// # Errors
+/// Any other error of `result`.
+pub fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(e) if e.is_missing_file() => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 /// True if [`read`] accepts the file, apart from its length. The content is not read.
 pub fn is_regular(path: &Path) -> bool {
     open_known(path).is_ok()

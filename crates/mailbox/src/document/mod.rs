@@ -4,12 +4,15 @@
 //! document may come from anybody. So these are errors: bytes that are not UTF-8, a field that appears twice, nesting deeper than
 //! [`MAX_DEPTH`], and anything but an object. A byte order mark in front is skipped. An error names the field by its path (`questions[2].type`) and says how to mend it.
 
+use std::path::Path;
+
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::text;
 
@@ -100,6 +103,14 @@ impl<T: DeserializeOwned + Serialize> Document<T> {
 }
 
 impl<T: Stored> Document<T> {
+    /// Reads a file of the mailbox. Returns `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the file is not a `T`. [`Error::Io`] if the system refuses.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        disk::if_there(disk::read(path, T::LARGEST))?.map(|bytes| Self::parse(&bytes).map_err(|e| e.in_file(path))).transpose()
+    }
+
     /// Returns the bytes of the file, as [`to_bytes`](Self::to_bytes) does. Reads them first as every reader would, so no file is
     /// written that cannot be read again.
     ///

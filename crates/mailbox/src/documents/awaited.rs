@@ -10,12 +10,14 @@ use crate::id::{AttemptId, QuestionId, WorkflowId};
 use crate::time::Time;
 
 /// The ends of a workflow, as its parent is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum End {
     /// Its agent finished the work.
     Delivered,
     /// A process that askbox did not launch took the answer, and went on by itself.
+    #[strum(serialize = "handed over")]
     HandedOver,
     /// It was given up.
     Dropped,
@@ -34,16 +36,7 @@ pub enum End {
 impl End {
     /// Returns the word for files and messages. The state of its last round has the same word.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::HandedOver => "handed over",
-            Self::Dropped => "dropped",
-            Self::Unknown => "unknown",
-            Self::Parked => "parked",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-            Self::Interrupted => "interrupted",
-        }
+        self.into()
     }
 
     /// True if the workflow may still be continued: it was parked or stopped.

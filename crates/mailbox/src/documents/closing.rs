@@ -74,8 +74,9 @@ impl TakenBack {
 }
 
 /// The ends of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Closed {
     /// The agent received the answer, or was told that the question was declined.
     Delivered,
@@ -92,13 +93,7 @@ pub enum Closed {
 impl Closed {
     /// Returns the word for files and messages.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-            Self::Superseded => "superseded",
-            Self::Dropped => "dropped",
-        }
+        self.into()
     }
 
     /// Returns the words that tell how a round ended, behind its name: `has expired`, `was withdrawn`.

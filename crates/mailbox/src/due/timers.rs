@@ -16,7 +16,8 @@ use crate::listing::list;
 use crate::time::{self, Time};
 
 /// The action that is due at the time of a timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Due {
     /// The question expires.
     Expire,
@@ -30,12 +31,7 @@ pub enum Due {
 
 impl Due {
     fn word(self) -> &'static str {
-        match self {
-            Self::Expire => "expire",
-            Self::Until => "until",
-            Self::Remind => "remind",
-            Self::Retry => "retry",
-        }
+        self.into()
     }
 }
 
@@ -64,13 +60,7 @@ impl Timer {
         let at = pieces.next()?;
         let (year, month, day_and_hour, minute, second) = (at.get(..4)?, at.get(4..6)?, at.get(6..11)?, at.get(11..13)?, at.get(13..)?);
         let at = time::parse_rfc3339(&format!("{year}-{month}-{day_and_hour}:{minute}:{second}"))?;
-        let due = match pieces.next()? {
-            "expire" => Due::Expire,
-            "until" => Due::Until,
-            "remind" => Due::Remind,
-            "retry" => Due::Retry,
-            _ => return None,
-        };
+        let due = pieces.next()?.parse().ok()?;
         let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
         pieces.next().is_none().then_some(Self { at, due, round })
     }

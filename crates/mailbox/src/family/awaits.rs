@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use crate::disk::{self, Lock};
-use crate::document::{Document, Stored};
+use crate::document::Document;
 use crate::documents::awaited::{Await, Join};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::id::{AttemptId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
 
@@ -88,10 +88,7 @@ pub fn is_held(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Re
 /// [`Error::Invalid`] if the file is not an await of this parent and this child. [`Error::Io`] if the system refuses.
 pub fn read(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Result<Option<Document<Await>>> {
     let path = path(mailbox, parent, child);
-    let document: Document<Await> = match disk::read(&path, Await::LARGEST) {
-        Err(e) if e.is_missing_file() => return Ok(None),
-        other => Document::parse(&other?).map_err(|e| e.in_file(&path))?,
-    };
+    let Some(document) = Document::<Await>::read(&path)? else { return Ok(None) };
     for (field, said, is) in [("parent", &document.typed.parent, parent), ("child", &document.typed.child, child)] {
         if said != is {
             return Err(Error::invalid(field, format!("is {said}, where the path says {is}"), "let both say the same").in_file(&path));
@@ -204,9 +201,6 @@ fn names(folder: &std::path::Path) -> Result<Vec<String>> {
     if !disk::metadata(folder).is_ok_and(|m| m.is_dir()) {
         return Ok(Vec::new());
     }
-    let entries = match disk::entries(folder) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", folder)?,
-    };
+    let Some(entries) = disk::entries_if_there(folder)? else { return Ok(Vec::new()) };
     Ok(entries.flatten().map(|e| e.name.to_string_lossy().into_owned()).collect())
 }

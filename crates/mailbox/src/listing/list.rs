@@ -42,11 +42,7 @@ fn names_where(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&str) -> bool)
 
 fn found(mailbox: &Mailbox, folder: Folder, wanted: impl Fn(&OsStr) -> bool) -> Result<impl Iterator<Item = Result<OsString>>> {
     let path = mailbox.folder(folder);
-    let entries = match disk::entries(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        other => Some(other.io("read", &path)?),
-    };
-    let names = entries.into_iter().flatten().map(move |entry| Ok(entry.io("read", &path)?.name));
+    let names = disk::entries_if_there(&path)?.into_iter().flatten().map(move |entry| Ok(entry.io("read", &path)?.name));
     Ok(names.filter(move |name: &Result<OsString>| name.as_ref().map_or(true, |name| wanted(name))))
 }
 

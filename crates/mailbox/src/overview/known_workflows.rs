@@ -22,14 +22,9 @@ pub fn newest_first(mailbox: &Mailbox) -> impl Iterator<Item = Result<WorkflowId
     let found = NewestFirst::new(None, |offer: &mut dyn FnMut((Stamp, WorkflowId))| {
         let mut offer = |workflow: WorkflowId| offer((changed(mailbox, &workflow), workflow));
         let runs = mailbox.folder(Folder::Runs);
-        match disk::entries(&runs) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            other => {
-                for entry in other.io("read", &runs)? {
-                    let name = entry.io("read", &runs)?.name;
-                    name.to_str().and_then(|name| name.parse().ok()).into_iter().for_each(&mut offer);
-                }
-            }
+        for entry in disk::entries_if_there(&runs)?.into_iter().flatten() {
+            let name = entry.io("read", &runs)?.name;
+            name.to_str().and_then(|name| name.parse().ok()).into_iter().for_each(&mut offer);
         }
         // A workflow that is offered several times has the same key each time, so it is returned once.
         for folder in [Folder::Pending, Folder::Answered] {

@@ -210,10 +210,8 @@ impl Signed {
         decision: Decision<'_>,
         reply: impl FnOnce(&Question) -> Result<Answer>,
     ) -> Result<Option<Self>> {
-        let mut question = match read_question::pending(mailbox, workflow) {
-            Ok(document) => document.typed,
-            Err(e) if e.is_missing_file() => return Ok(None),
-            Err(e) => return Err(e),
+        let Some(mut question) = disk::if_there(read_question::pending(mailbox, workflow))?.map(|document| document.typed) else {
+            return Ok(None);
         };
         let round = round::of_pending(mailbox, &question)?;
         question.question_id = Some(round.question);

@@ -97,11 +97,8 @@ pub fn expire(mailbox: &Mailbox, policy: &Policy, round: &RoundId, now: Time) ->
 
 /// Returns the pending question, if it belongs to this round.
 fn pending(mailbox: &Mailbox, lock: &WorkflowLock, round: &RoundId) -> Result<Option<QuestionDocument>> {
-    match settle::settled_pending(mailbox, lock) {
-        Ok(document) => Ok((round::of_pending(mailbox, &document.typed)? == *round).then_some(document)),
-        Err(e) if e.is_missing_file() => Ok(None),
-        Err(e) => Err(e),
-    }
+    let Some(document) = disk::if_there(settle::settled_pending(mailbox, lock))? else { return Ok(None) };
+    Ok((round::of_pending(mailbox, &document.typed)? == *round).then_some(document))
 }
 
 fn answer(mailbox: &Mailbox, round: &RoundId, question: &Question, reply: Answer, done: Expiry) -> Result<Expiry> {

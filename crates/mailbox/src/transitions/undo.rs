@@ -168,9 +168,8 @@ fn answered(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<(QuestionDocument,
     let workflow = lock.workflow();
     answered_by_hand::clear_brought_back(mailbox, lock)?;
     let pending = settle::settle(mailbox, lock)?;
-    let document = match answered_by_hand::readable(&mailbox.document(Folder::Answered, workflow), workflow) {
-        Err(e) if e.is_missing_file() => return Err(nothing_to_take_back(mailbox, workflow)),
-        other => other?,
+    let Some(document) = disk::if_there(answered_by_hand::readable(&mailbox.document(Folder::Answered, workflow), workflow))? else {
+        return Err(nothing_to_take_back(mailbox, workflow));
     };
     let show = format!("see it with: ask-answer show {workflow}");
     if pending.is_some() {

@@ -27,10 +27,7 @@ struct Record {
 /// [`Error::Io`](crate::error::Error::Io) or [`Error::Invalid`](crate::error::Error::Invalid) if the record exists and cannot be
 /// read now.
 pub fn session(mailbox: &Mailbox, AskedIn { run, proof }: &AskedIn) -> Result<Option<SessionId>> {
-    let bytes = match disk::read(&mailbox.attempt(run).join("run.json"), MAX_RUN) {
-        Err(e) if e.is_missing_file() => return Ok(None),
-        other => other?,
-    };
+    let Some(bytes) = disk::if_there(disk::read(&mailbox.attempt(run).join("run.json"), MAX_RUN))? else { return Ok(None) };
     let is_it = |r: &Record| {
         (&r.workflow_id, r.question_id, r.attempt) == (&run.round.workflow, run.round.question, run.attempt)
             && r.nonce_hash == Some(proof.hash())

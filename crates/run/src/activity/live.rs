@@ -10,8 +10,9 @@ use askbox_agent::events::{Event, EventKind, Generated, Tokens};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The current activity of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case", tag = "doing")]
+#[strum(serialize_all = "snake_case")]
 pub enum LiveState {
     /// The agent was launched; its session has not begun.
     #[default]
@@ -75,21 +76,7 @@ impl LiveState {
 
     /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
     pub fn word(&self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Thinking => "thinking",
-            Self::Working => "working",
-            Self::Generating { .. } => "generating",
-            Self::Tool { .. } => "tool",
-            Self::Throttled { .. } => "throttled",
-            Self::Retrying { .. } => "retrying",
-            Self::Silent { .. } => "silent",
-            Self::Asking => "asking",
-            Self::Finished => "finished",
-            Self::Interrupted => "interrupted",
-            Self::Parked => "parked",
-            Self::Ended => "ended",
-        }
+        self.into()
     }
 }
 

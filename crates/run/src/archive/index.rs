@@ -71,10 +71,7 @@ pub struct Located {
 /// [`Error::Io`] if the folder cannot be read.
 pub fn months(mailbox: &Mailbox) -> Result<Vec<Month>> {
     let folder = archive::folder(mailbox);
-    let entries = match disk::entries(&folder) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", &folder)?,
-    };
+    let Some(entries) = disk::entries_if_there(&folder)? else { return Ok(Vec::new()) };
     let mut months = Vec::new();
     for entry in entries {
         let name = entry.io("read", &folder)?.name;
@@ -125,10 +122,7 @@ fn ends_with_a_line(file: &mut File) -> std::io::Result<bool> {
 
 /// The lengths of the complete part of an index, and of the archive that it describes.
 pub(super) fn lengths(index: &Path) -> Result<(u64, u64)> {
-    let mut file = match disk::open_to_read(index) {
-        Err(e) if e.is_missing_file() => return Ok((0, 0)),
-        other => other?,
-    };
+    let Some(mut file) = disk::if_there(disk::open_to_read(index))? else { return Ok((0, 0)) };
     let length = file.seek(SeekFrom::End(0)).io("read", index)?;
     let is_torn = !ends_with_a_line(&mut file).io("read", index)?;
     let mut lines = LinesFromEnd::new(file).io("read", index)?.bounded(LONGEST);

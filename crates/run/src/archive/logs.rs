@@ -74,10 +74,7 @@ fn sha256(path: &Path) -> Result<String> {
 /// True if a complete line of the index has this hash. There are at most some hundred lines.
 fn holds(index: &Path, sha256: &str) -> Result<bool> {
     let (length, _) = archive::index::lengths(index)?;
-    let bytes = match disk::read(index, 16 << 20) {
-        Err(e) if e.is_missing_file() => return Ok(false),
-        other => other?,
-    };
+    let Some(bytes) = disk::if_there(disk::read(index, 16 << 20))? else { return Ok(false) };
     let complete = &bytes[..usize::try_from(length).unwrap_or(0).min(bytes.len())];
     Ok(complete.split(|byte| *byte == b'\n').filter_map(document::json::<Logged>).any(|logged| logged.sha256 == sha256))
 }

@@ -14,7 +14,8 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use crate::asking::end::End;
-use crate::asking::posted::{Look, Posted};
+use crate::asking::hold::Look;
+use crate::asking::posted::Posted;
 use crate::asking::reply::Reply;
 use crate::asking::request::Request;
 use crate::claim::{Claim, OnRecord};
@@ -177,7 +178,8 @@ impl Dialog {
             Ok(Look::Waits) => self.state = State::Asked(asked),
             Ok(Look::Answered(claim)) => return self.give(desk, program, key, request, claim),
             Ok(Look::Changed) => desk.not_asked("a dialog's question was changed"),
-            Ok(Look::Withdrawn) => {}
+            // The dialog stays.
+            Ok(Look::Ended(_)) => {}
             Err(e) => {
                 if !std::mem::replace(&mut self.is_noted, true) {
                     desk.note("dialog_not_settled", &e.to_string());

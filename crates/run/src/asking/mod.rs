@@ -53,5 +53,3 @@ pub mod request;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod thirteenth;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use crate::approval::ask;
 use crate::asking::end::{ASKS_AGAIN, End};
-use crate::asking::hold::{self, Held};
+use crate::asking::hold::{Held, Look};
 use crate::asking::orphans;
 use crate::claim::inline;
-use crate::claim::{Claim, OnRecord};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::programs::Facts;
@@ -21,19 +20,6 @@ pub struct Posted {
     held: Held,
     /// The name of this process in the rounds that it ends.
     by: &'static str,
-}
-
-/// The state of a question beside a dialog.
-#[derive(Debug)]
-pub enum Look {
-    /// Nobody has answered.
-    Waits,
-    /// The answer, claimed. It has to be given to the session.
-    Answered(Box<Claim<OnRecord>>),
-    /// A person has withdrawn the question. The dialog stays.
-    Withdrawn,
-    /// Somebody has changed the question and its round is closed, or has put another question in its place by hand. The dialog stays.
-    Changed,
 }
 
 impl Posted {
@@ -69,7 +55,7 @@ impl Posted {
         Ok(Some(Self { held: waiter.post(mailbox, document, &[], IfPending::Conflict)?, by }))
     }
 
-    /// Looks for an answer, and claims it.
+    /// Looks for an answer, and claims it. A question that somebody has put in its place by hand counts as a change.
     ///
     /// # Errors
     /// If the answer is there and cannot be claimed now.
@@ -79,13 +65,9 @@ impl Posted {
             return Ok(Look::Waits);
         }
         Ok(match self.take(mailbox, policy)? {
-            hold::Look::Answered(claim) => Look::Answered(claim),
-            hold::Look::Changed => Look::Changed,
-            hold::Look::Ended(_) => Look::Withdrawn,
             // While this process holds the lock of the waiter, no other process takes the answer to the other question.
-            hold::Look::Waits if self.is_displaced(mailbox) => Look::Changed,
-            // It is on its way.
-            hold::Look::Waits => Look::Waits,
+            Look::Waits if self.is_displaced(mailbox) => Look::Changed,
+            look => look,
         })
     }
 
@@ -102,13 +84,13 @@ impl Posted {
     pub fn withdraw(&self, mailbox: &Mailbox, policy: &Policy, how: &str) -> Result<()> {
         let Err(e) = self.held.withdraw(mailbox, self.by, how) else { return Ok(()) };
         match self.take(mailbox, policy)? {
-            hold::Look::Answered(claim) => End::too_late(how).close(*claim, mailbox, self.by),
-            hold::Look::Changed | hold::Look::Ended(_) => Ok(()),
-            hold::Look::Waits => Err(e),
+            Look::Answered(claim) => End::too_late(how).close(*claim, mailbox, self.by),
+            Look::Changed | Look::Ended(_) => Ok(()),
+            Look::Waits => Err(e),
         }
     }
 
-    fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<hold::Look> {
+    fn take(&self, mailbox: &Mailbox, policy: &Policy) -> Result<Look> {
         self.held.look(mailbox, policy, Duration::ZERO, &|| false)
     }
 }

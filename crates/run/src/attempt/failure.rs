@@ -14,8 +14,9 @@ use askbox_mailbox::untrusted::Untrusted;
 const MAX_SIGNATURE: usize = 200;
 
 /// The class of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Class {
     /// The API is overloaded, limits the rate, or cannot be reached. Waiting mends it; the attempt does not count.
     Throttled,
@@ -67,30 +68,7 @@ pub enum Class {
 impl Class {
     /// The name, as JSON has it.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Throttled => "throttled",
-            Self::Held => "held",
-            Self::Shortage => "shortage",
-            Self::Elsewhere => "elsewhere",
-            Self::Agent => "agent",
-            Self::Program => "program",
-            Self::Later => "later",
-            Self::Authentication => "authentication",
-            Self::Billing => "billing",
-            Self::Budget => "budget",
-            Self::Tree => "tree",
-            Self::Turns => "turns",
-            Self::NoResult => "no_result",
-            Self::Unclear => "unclear",
-            Self::Blocked => "blocked",
-            Self::Refusal => "refusal",
-            Self::InvalidRequest => "invalid_request",
-            Self::TooLong => "too_long",
-            Self::Folder => "folder",
-            Self::Setup => "setup",
-            Self::Role => "role",
-            Self::Untrusted => "untrusted",
-        }
+        self.into()
     }
 
     /// True if many such failures in a short time mean that every other run would fail too.

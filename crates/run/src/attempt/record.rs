@@ -13,7 +13,7 @@ use askbox_config::EXEC;
 use askbox_mailbox::disk::{self, Placed, Staged};
 use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
 use askbox_mailbox::documents::fields::asked_in::NonceHash;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::layout::MAX_RUN;
 use askbox_mailbox::listing::list;
@@ -29,8 +29,9 @@ impl Stored for Run {
 const MAX_WHY: usize = 4000;
 
 /// Who claimed the round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Claimant {
     /// A supervisor, which launches the agent.
     Supervisor,
@@ -43,11 +44,7 @@ pub enum Claimant {
 impl Claimant {
     /// The word in `run.json` and in the audit trail.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Supervisor => "supervisor",
-            Self::Inline => "inline",
-            Self::Prompt => "prompt",
-        }
+        self.into()
     }
 }
 
@@ -372,10 +369,7 @@ pub fn of_parked(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Run>
 /// The numbers of a round's attempts, ascending. A crash can leave an attempt without a record.
 pub fn attempts(mailbox: &Mailbox, round: &RoundId) -> Result<Vec<u32>> {
     let runs = mailbox.runs_of(round);
-    let entries = match disk::entries(&runs) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.io("read", &runs)?,
-    };
+    let Some(entries) = disk::entries_if_there(&runs)? else { return Ok(Vec::new()) };
     let mut attempts: Vec<u32> = entries.flatten().filter_map(|e| e.name.to_str()?.parse().ok()).collect();
     attempts.sort_unstable();
     Ok(attempts)

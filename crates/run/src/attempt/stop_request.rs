@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::disk;
 use askbox_mailbox::document::{Document, Stored};
 use askbox_mailbox::error::Result;
 use askbox_mailbox::time::{Span, Time};
@@ -36,11 +35,7 @@ impl Stored for Stop {
 
 /// The request to stop the run of this folder, if there is one.
 pub fn read_request(folder: &Path) -> Result<Option<Stop>> {
-    let path = request_path(folder);
-    match disk::read(&path, Stop::LARGEST) {
-        Err(e) if e.is_missing_file() => Ok(None),
-        other => Document::parse(&other?).map(|d| Some(d.typed)).map_err(|e| e.in_file(&path)),
-    }
+    Ok(Document::read(&request_path(folder))?.map(|document| document.typed))
 }
 
 pub(crate) fn request_path(folder: &Path) -> PathBuf {

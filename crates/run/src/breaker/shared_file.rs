@@ -21,11 +21,7 @@ fn path(mailbox: &Mailbox) -> PathBuf {
 
 /// Reads the breaker. It is closed if there is no file.
 pub fn read(mailbox: &Mailbox) -> Result<Breaker> {
-    let path = path(mailbox);
-    match disk::read(&path, Breaker::LARGEST) {
-        Err(e) if e.is_missing_file() => Ok(Breaker::default()),
-        other => Document::parse(&other?).map(|d| d.typed).map_err(|e| e.in_file(&path)),
-    }
+    Ok(Document::read(&path(mailbox))?.map(|document| document.typed).unwrap_or_default())
 }
 
 /// Ends the pause after failures, so that one run may be tried now. Returns why the queue was paused.

@@ -15,6 +15,7 @@ use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::quarantined_round;
+use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, workflows};
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
@@ -212,26 +213,23 @@ fn newest_among(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Res
 
 /// The agent's final text, from the events, because the run's record has only its beginning.
 fn final_text(mailbox: &Mailbox, run: &Run) -> String {
-    let mut lines = EventTail::new(run.folder(mailbox).join("events.jsonl"));
-    let mut last = None;
-    while let Ok(Some((_, event))) = lines.next_event() {
-        if let EventKind::Result { is_error: false, text, .. } = event.kind {
-            last = Some(text.raw().to_owned());
-        }
-    }
-    last.or_else(|| run.result.clone()).unwrap_or_default()
+    let result = last_text(mailbox, run, |kind| match kind {
+        EventKind::Result { is_error: false, text, .. } => Some(text),
+        _ => None,
+    });
+    result.or_else(|| run.result.clone()).unwrap_or_default()
 }
 
 /// The text that an agent had written when it was cut off.
 fn cut_text(mailbox: &Mailbox, run: &Run) -> String {
+    let written = |kind| if let EventKind::Interrupted { text, .. } = kind { Some(text) } else { None };
+    last_text(mailbox, run, written).unwrap_or_default()
+}
+
+fn last_text(mailbox: &Mailbox, run: &Run, text_of: impl Fn(EventKind) -> Option<Untrusted>) -> Option<String> {
     let mut lines = EventTail::new(run.folder(mailbox).join("events.jsonl"));
-    let mut last = String::new();
-    while let Ok(Some((_, event))) = lines.next_event() {
-        if let EventKind::Interrupted { text, .. } = event.kind {
-            last = text.raw().to_owned();
-        }
-    }
-    last
+    let events = std::iter::from_fn(|| lines.next_event().ok()?);
+    events.filter_map(|(_, event)| text_of(event.kind)).last().map(|text| text.raw().to_owned())
 }
 
 /// The state of a workflow together with the workflows that it awaits. The caller holds no workflow's lock.

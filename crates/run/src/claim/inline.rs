@@ -59,10 +59,7 @@ pub fn begin(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Waiter> {
 pub fn left_behind(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
     let Some(lock) = lock_of_inline_claim(mailbox, round)? else { return Ok(None) };
     let Some(run) = record::latest(mailbox, round)? else { return Ok(None) };
-    let document = match read_question::of_round(&mailbox.round(Folder::Running, round), round) {
-        Err(e) if e.is_missing_file() => return Ok(None),
-        other => other?,
-    };
+    let Some(document) = disk::if_there(read_question::of_round(&mailbox.round(Folder::Running, round), round))? else { return Ok(None) };
     let is_left = match Delivery::of_claimed(&document.typed, &run) {
         Delivery::Waiter | Delivery::Session | Delivery::Dialog => run.state == RunState::Claimed,
         Delivery::Launch | Delivery::MainAgent => false,

@@ -40,10 +40,7 @@ impl Gc<'_> {
 
     fn archive_bookings(&mut self, writer: &Writer<'_>) -> Result<u64> {
         let folder = costs::folder(self.mailbox);
-        let entries = match disk::entries(&folder) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-            other => other.io("read", &folder)?,
-        };
+        let Some(entries) = disk::entries_if_there(&folder)? else { return Ok(0) };
         let mut days = std::collections::BTreeSet::new();
         for entry in entries {
             let name = entry.io("read", &folder)?.name;
@@ -79,10 +76,7 @@ impl Gc<'_> {
 
 /// The time of the last line of a part of the audit trail. `None` if there is no such file, or if it cannot be read.
 fn end_of_audit(path: &Path) -> Result<Option<Time>> {
-    let file = match disk::open_to_read(path) {
-        Err(e) if e.is_missing_file() => return Ok(None),
-        other => other?,
-    };
+    let Some(file) = disk::if_there(disk::open_to_read(path))? else { return Ok(None) };
     let modified = file.metadata().and_then(|meta| meta.modified()).io("read", path)?;
     let lines = LinesFromEnd::new(file).io("read", path)?.bounded(64 << 10);
     let last = lines.take(8).flatten().find_map(|line| document::json::<Entry>(&line));

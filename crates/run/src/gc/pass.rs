@@ -167,11 +167,8 @@ pub(super) fn gone(mailbox: &Mailbox, folder: Folder, name: &str) -> PathBuf {
 pub(super) fn named(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<BTreeSet<QuestionId>> {
     let mut ids = BTreeSet::new();
     for folder in [Folder::Pending, Folder::Answered] {
-        match read_question::document(&mailbox.document(folder, workflow)) {
-            Ok(document) => ids.extend(document.typed.question_id),
-            Err(e) if e.is_missing_file() => {}
-            Err(e) => return Err(e),
-        }
+        let document = disk::if_there(read_question::document(&mailbox.document(folder, workflow)))?;
+        ids.extend(document.and_then(|document| document.typed.question_id));
     }
     Ok(ids)
 }

@@ -181,10 +181,7 @@ fn day_file(mailbox: &Mailbox, at: Time) -> PathBuf {
 /// US dollars of all bookings of the day of `day` (UTC). Reads only what was booked since the last sum was kept.
 pub fn of_day(mailbox: &Mailbox, day: Time) -> Result<f64> {
     let path = day_file(mailbox, day);
-    let mut file = match disk::open_to_read(&path) {
-        Err(e) if e.is_missing_file() => return Ok(0.0),
-        other => other?,
-    };
+    let Some(mut file) = disk::if_there(disk::open_to_read(&path))? else { return Ok(0.0) };
     let meta = file.metadata().io("read", &path)?;
     let kept = derived::read_beginning::<DaySum>(&sum_file(mailbox, day), &meta).filter(|(_, sum)| is_cost(sum.usd));
     let (start, mut usd) = kept.map_or((0, 0.0), |(bytes, sum)| (bytes, sum.usd));
@@ -247,10 +244,7 @@ pub fn of_day_by_attempt(mailbox: &Mailbox, day: Time, attempts: &[AttemptId], s
 /// Calls `take` with the bookings of a day, the last one first, until it returns false.
 fn newest_bookings(mailbox: &Mailbox, day: Time, mut take: impl FnMut(Booking) -> bool) -> Result<()> {
     let path = day_file(mailbox, day);
-    let file = match disk::open_to_read(&path) {
-        Err(e) if e.is_missing_file() => return Ok(()),
-        other => other?,
-    };
+    let Some(file) = disk::if_there(disk::open_to_read(&path))? else { return Ok(()) };
     for line in LinesFromEnd::new(file).io("read", &path)? {
         if document::json::<Booking>(&line.io("read", &path)?).is_some_and(|booking| !take(booking)) {
             break;

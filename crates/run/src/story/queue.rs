@@ -28,8 +28,9 @@ pub struct Queue {
 }
 
 /// The launches that are possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum QueueState {
     /// As many as `relaunch.max_concurrent` allows.
     Open,
@@ -42,11 +43,7 @@ pub enum QueueState {
 impl QueueState {
     /// The word for the state in messages.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Paused => "paused",
-            Self::Probing => "probing",
-        }
+        self.into()
     }
 }
 

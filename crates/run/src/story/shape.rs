@@ -18,8 +18,9 @@ const LAST_WORDS: usize = 300;
 const VERSION: usize = 40;
 
 /// The state of a workflow's newest round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Standing {
     /// The question waits for an answer.
     Pending,
@@ -71,28 +72,7 @@ impl Standing {
 
     /// The name, as JSON has it.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Overdue => "overdue",
-            Self::Waiting => "waiting",
-            Self::Answered => "answered",
-            Self::Running => "running",
-            Self::Retrying => "retrying",
-            Self::Throttled => "throttled",
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Orphaned => "orphaned",
-            Self::Parked => "parked",
-            Self::Interrupted => "interrupted",
-            Self::Awaiting => "awaiting",
-            Self::Delivered => "delivered",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-            Self::Superseded => "superseded",
-            Self::Dropped => "dropped",
-            Self::Unreadable => "unreadable",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// The name of the nearest state of a task in A2A 1.0. A2A has no word for a stop that can be continued, so a run that was stopped is

@@ -8,14 +8,15 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::attempt::record::{self, Run, RunState};
+use crate::attempt::record::{self, Record, Run, RunState};
 use crate::claim::{self, Claim, OnRecord, Taken};
 use crate::process::agent_lock;
 use crate::supervise::event_log;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::disk::{self, Lock, Staged};
+use askbox_mailbox::documents::fields::asked_in::Nonce;
+use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument};
+use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
 
 /// How long to wait for the lock of the process that just claimed the round, which releases it soon. A supervisor at work holds it for
 /// longer.
@@ -97,9 +98,31 @@ enum Stage {
 }
 
 impl OwnedAttempt {
-    /// True if the attempt's `run.json` exists.
-    pub(crate) fn is_on_record(&self) -> bool {
-        matches!(self.stage, Stage::OnRecord(_))
+    /// Takes the round's document.
+    pub(crate) fn take_document(&mut self, mailbox: &Mailbox) -> Result<QuestionDocument> {
+        let round = self.run.round();
+        self.document.take().map_or_else(|| read_question::of_round(&mailbox.round(Folder::Running, &round), &round), Ok)
+    }
+
+    /// Refuses an agent definition and a model that were chosen for a runner that has none. `why` is the end of the sentence.
+    pub(crate) fn refuse_choices(&self, why: &str, fix: &str) -> Result<()> {
+        let Run { role, model, runner, .. } = &self.run;
+        match [("agent definition", role), ("model", model)].into_iter().find_map(|(what, chosen)| Some((what, chosen.as_ref()?))) {
+            Some((what, chosen)) => {
+                Err(Error::failed(format!("{what} `{}` was chosen, and [runner.{runner}] {why}", text::excerpt(chosen, 80)), fix))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that the agent is launched now, with this secret. Returns `run.json` under a temporary name; `None` if the attempt has none yet.
+    pub(crate) fn begin(&mut self, mailbox: &Mailbox, nonce: &Nonce) -> Result<Option<Staged>> {
+        let run = &mut self.run;
+        (run.nonce_hash, run.state, run.started_at) = (Some(nonce.proof().hash()), RunState::Running, Some(time::now()));
+        match self.stage {
+            Stage::OnRecord(_) => Record::read(mailbox, &run.round(), run.attempt)?.stage(run).map(Some),
+            Stage::Taken(_) => Ok(None),
+        }
     }
 
     /// Writes the attempt's `run.json` if it has none. If that fails the claim is undone, so no process of the attempt may be alive.

@@ -5,7 +5,7 @@
 
 use crate::approval::permit;
 use crate::attempt::acp_session::{self, AcpSession};
-use crate::attempt::record::{Begin, Record, Run, RunState};
+use crate::attempt::record::{Begin, Run};
 use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_server;
 use crate::process::permitted::{self, WorkFolder};
@@ -15,9 +15,9 @@ use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::acp::{Client, SessionPlace};
 use askbox_agent::output::AgentOutput;
 use askbox_config::{Config, Runner, RunnerKind};
-use askbox_mailbox::disk::Lock;
+use askbox_mailbox::disk::{Lock, Staged};
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Folder, Mailbox, Question, read_question, text, time};
+use askbox_mailbox::{Mailbox, Question};
 
 /// The lock of a workflow's session. Most agents let two processes work on one session, and then lose the work of one.
 const SESSION_LOCK: &str = "acp.lock";
@@ -25,27 +25,14 @@ const SESSION_LOCK: &str = "acp.lock";
 /// Launches the agent of an attempt and asks it what it can do.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
-    for (what, chosen) in [("agent definition", &attempt.run.role), ("model", &attempt.run.model)] {
-        if let Some(chosen) = chosen {
-            let name = &attempt.run.runner;
-            return Err(Error::failed(
-                format!(
-                    "{what} `{}` was chosen, and [runner.{name}] speaks ACP, which has no way to choose one",
-                    text::excerpt(chosen, 80)
-                ),
-                "choose it in the agent's own settings, and start without that choice",
-            ));
-        }
-    }
+    let fix = "choose it in the agent's own settings, and start without that choice";
+    attempt.refuse_choices("speaks ACP, which has no way to choose one", fix)?;
     let preset = runner.agent(&attempt.run.runner);
     let lock = Lock::try_acquire(&mailbox.runs_of_workflow(&attempt.run.workflow_id).join(SESSION_LOCK))?;
     let lock =
         lock.ok_or_else(|| Error::Held { message: "another run works on the session of the workflow".into(), hint: "it waits".into() })?;
     let mut folder = permitted::of_launch(config, &attempt.run)?;
-    let document = match attempt.document.take() {
-        Some(document) => document,
-        None => read_question::of_round(&mailbox.round(Folder::Running, &attempt.run.round()), &attempt.run.round())?,
-    };
+    let document = attempt.take_document(mailbox)?;
     let mut opening = opening(mailbox, &attempt.run);
     // Some agents hang or look into another project if a session is continued in another folder.
     match opening.session.as_ref().map(|session| WorkFolder::open(config, &session.cwd)) {
@@ -58,15 +45,8 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
         attempt.run.begin_why = Some("fresh instead of resume: the agent's session is not on record, or its folder is gone".into());
     }
     let handed = Handed::new(config, &document.typed, &attempt.run);
-    let is_on_record = attempt.is_on_record();
-    let run = &mut attempt.run;
-    run.nonce_hash = Some(handed.nonce.proof().hash());
-    run.state = RunState::Running;
-    run.started_at = Some(time::now());
-    let messages = messages(mailbox, config, &document.typed, run)?;
-    if is_on_record {
-        Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
-    }
+    let messages = messages(mailbox, config, &document.typed, &attempt.run)?;
+    attempt.begin(mailbox, &handed.nonce)?.map_or(Ok(()), Staged::replace_ahead)?;
     attempt.make_durable(mailbox, &document)?;
     let run = &attempt.run;
     let call = launch::acp_call(mailbox, run, runner, &handed);

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::attempt::auto_choice::AutoChoice;
-use crate::attempt::record::{Begin, Record, RunState};
+use crate::attempt::record::Begin;
 use crate::attempt::suspended_call::{self, Told};
 use crate::claim::plan;
 use crate::money::budget::{self, Allowance};
@@ -30,7 +30,7 @@ use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Staged;
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
+use askbox_mailbox::{Mailbox, QuestionDocument, text};
 
 /// A launch that is prepared. Nothing has been started, and no name on disk has changed.
 struct PreparedLaunch {
@@ -99,13 +99,9 @@ fn prepare(
     attempt: &mut OwnedAttempt,
     allowance: &Allowance,
 ) -> Result<PreparedLaunch> {
-    let is_on_record = attempt.is_on_record();
+    let document = attempt.take_document(mailbox)?;
     let run = &mut attempt.run;
     let folder = permitted::of_launch(config, run)?;
-    let document = match attempt.document.take() {
-        Some(document) => document,
-        None => read_question::of_round(&mailbox.round(Folder::Running, &run.round()), &run.round())?,
-    };
     let start = launch::session_start(mailbox, run);
     if let (Begin::Fork { from, .. }, SessionStart::New) = (&run.begin, &start) {
         // The transcript existed when the round was claimed. From now on every attempt begins a new session, with the prompt for a new
@@ -116,13 +112,8 @@ fn prepare(
         run.begin = Begin::Fresh;
     }
     let handed = Handed::new(config, &document.typed, run);
-    run.nonce_hash = Some(handed.nonce.proof().hash());
-    run.state = RunState::Running;
-    run.started_at = Some(time::now());
-    let record = match is_on_record {
-        true => Some(Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?),
-        false => None,
-    };
+    let record = attempt.begin(mailbox, &handed.nonce)?;
+    let run = &attempt.run;
     let continued = match &start {
         SessionStart::New => None,
         SessionStart::Continue { .. } => Some(run.session_id.to_string()),

@@ -4,7 +4,6 @@
 //! its input, as for an agent.
 
 use crate::attempt::once;
-use crate::attempt::record::{Record, RunState};
 use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::permitted;
 use crate::prompt::round_input;
@@ -13,36 +12,18 @@ use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Runner, RunnerKind};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Folder, read_question, text, time};
+use askbox_mailbox::disk::{self, Staged};
+use askbox_mailbox::error::Result;
+use askbox_mailbox::text;
 
 /// Launches the program of an attempt and gives it its round.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
-    for (what, chosen) in [("agent definition", &attempt.run.role), ("model", &attempt.run.model)] {
-        if let Some(chosen) = chosen {
-            let name = &attempt.run.runner;
-            return Err(Error::failed(
-                format!("{what} `{}` was chosen, and [runner.{name}] is a program, which has none", text::excerpt(chosen, 80)),
-                "start it without that choice, or under an id that another runner runs",
-            ));
-        }
-    }
+    attempt.refuse_choices("is a program, which has none", "start it without that choice, or under an id that another runner runs")?;
     let folder = permitted::of_launch(config, &attempt.run)?;
-    let document = match attempt.document.take() {
-        Some(document) => document,
-        None => read_question::of_round(&mailbox.round(Folder::Running, &attempt.run.round()), &attempt.run.round())?,
-    };
+    let document = attempt.take_document(mailbox)?;
     let handed = Handed::new(config, &document.typed, &attempt.run);
-    let is_on_record = attempt.is_on_record();
-    let run = &mut attempt.run;
-    run.nonce_hash = Some(handed.nonce.proof().hash());
-    run.state = RunState::Running;
-    run.started_at = Some(time::now());
-    if is_on_record {
-        Record::read(mailbox, &run.round(), run.attempt)?.stage(run)?.replace_ahead()?;
-    }
+    attempt.begin(mailbox, &handed.nonce)?.map_or(Ok(()), Staged::replace_ahead)?;
     attempt.make_durable(mailbox, &document)?;
     let run = &attempt.run;
     let input = round_input::of(mailbox, &document, run)?;

@@ -9,6 +9,8 @@ use rustix::fs::FileType;
 
 use crate::disk::below::OpenFolder;
 use crate::disk::below::open_with;
+use crate::disk::if_there;
+use crate::error::{IoContext, Result};
 use crate::platform::files;
 
 /// Returns the metadata of the file, folder or link at this path, without following a link.
@@ -70,6 +72,14 @@ pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<Entr
         };
         Ok(Entry { path: open.path().join(&name), name, kind })
     }))
+}
+
+/// [`entries`] of a folder that may be missing.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if it cannot be opened for another reason.
+pub fn entries_if_there(folder: &Path) -> Result<Option<impl Iterator<Item = io::Result<Entry>> + use<>>> {
+    if_there(entries(folder).io("read", folder))
 }
 
 fn kind_of(folder: &OpenFolder, name: &OsString) -> io::Result<FileType> {

@@ -8,7 +8,7 @@ mod look;
 mod place;
 mod root;
 
-pub use look::{Entry, entries, exists, metadata};
+pub use look::{Entry, entries, entries_if_there, exists, metadata};
 pub(super) use place::{OpenFolder, Place, parent, sync_folder};
 pub use root::{Purpose, Root, Subfolders, explain_missing};
 pub(super) use root::{check_may_change, is_root, open_with};

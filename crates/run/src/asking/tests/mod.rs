@@ -1,5 +1,7 @@
 //! The end of a live question, without a session: the test writes the transcript.
 
+mod thirteenth;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
