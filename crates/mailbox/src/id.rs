@@ -184,7 +184,7 @@ impl fmt::Display for RoundId {
 }
 
 /// One attempt of a round: `WORKFLOW/QUESTION/ATTEMPT`, as `ASKBOX_RUN` has it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
 #[schemars(with = "String")]
 pub struct AttemptId {
     /// Its round.
@@ -217,18 +217,6 @@ impl FromStr for AttemptId {
         };
         let round = RoundId { workflow: workflow.parse().map_err(|_| bad())?, question: question.parse().map_err(|_| bad())? };
         Ok(Self { round, attempt: attempt.parse().map_err(|_| bad())? })
-    }
-}
-
-impl Serialize for AttemptId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for AttemptId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -34,6 +34,7 @@ pub enum CallEnd {
 /// The kind of event and its fields. The JSON field `type` names the kind in snake case.
 ///
 /// `parent` is always the id of the tool call whose subagent caused the event. It is absent for the main agent.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
@@ -54,10 +55,8 @@ pub enum EventKind {
         #[serde(default)]
         cwd: Untrusted,
         /// The session that this one continues, by resume or fork.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<Untrusted>,
         /// The file's name of the program, if the runner is of the kind `program`. It has no session of its own.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         program: Option<Untrusted>,
     },
     /// The agent said something.
@@ -65,7 +64,6 @@ pub enum EventKind {
         /// Its words.
         text: Untrusted,
         /// The tool call whose subagent said it. Absent for the main agent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
     /// The agent showed a thought.
@@ -73,7 +71,6 @@ pub enum EventKind {
         /// The thought.
         text: Untrusted,
         /// The tool call whose subagent had it. Absent for the main agent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
     /// The model of the main agent has begun to generate output. It goes on until the next event.
@@ -99,7 +96,6 @@ pub enum EventKind {
         /// JSON.
         input: Value,
         /// The tool call whose subagent made this call. Absent for the main agent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
     /// A tool call ended.
@@ -107,7 +103,6 @@ pub enum EventKind {
         /// The id of the call that ended.
         id: Untrusted,
         /// The tool, if the call was seen.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<Untrusted>,
         /// True if the tool failed, or was refused.
         is_error: bool,
@@ -116,19 +111,16 @@ pub enum EventKind {
         /// The true size of the result, in bytes. It is more than `text` has if the text was cut.
         bytes: u64,
         /// The tool call whose subagent made the call. Absent for the main agent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Untrusted>,
     },
     /// The API is overloaded, limits the rate or cannot be reached, and the agent waits before it calls the API again. If this is the
     /// last event of an attempt, the next attempt waits.
     Throttled {
         /// The HTTP status. Absent if there was no response, or if the refusal did not come from the API.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
         /// The number of the next retry, from 1.
         retry: u32,
         /// How many retries the agent makes before it gives up, if the agent reported that.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         max_retries: Option<u32>,
         /// How long it waits, in milliseconds.
         delay_ms: u64,
@@ -143,7 +135,6 @@ pub enum EventKind {
         /// The number of the next retry, from 1.
         retry: u32,
         /// How many retries the agent makes before it gives up, if the agent reported that.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         max_retries: Option<u32>,
         /// How long it waits, in milliseconds.
         delay_ms: u64,
@@ -165,7 +156,6 @@ pub enum EventKind {
     /// A permission request was decided, or waits for a person.
     Permission {
         /// The id of the call, if the agent named it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<Untrusted>,
         /// The tool of the request.
         tool: Untrusted,
@@ -175,7 +165,6 @@ pub enum EventKind {
         /// The reason that the agent got.
         why: Untrusted,
         /// The rule of `allowed_tools` that would permit such calls.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Untrusted>,
     },
     /// The run was stopped. This is always its last event. It has the work that the run did, and the session to continue from.
@@ -185,7 +174,6 @@ pub enum EventKind {
         /// The agent's words in the cut turn. If they are long, only their end.
         text: Untrusted,
         /// The agent's report after the cut turn, if it was asked for one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Untrusted>,
         /// The tool calls of the run, in order. If there are many, only the latest.
         tool_calls: Vec<ToolSummary>,
@@ -196,7 +184,6 @@ pub enum EventKind {
         /// that commands of `Bash` changed are not included.
         files_touched: Vec<Untrusted>,
         /// The session to continue from, if one began.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         session_id: Option<Untrusted>,
     },
     /// A turn ended with the agent's own verdict.
@@ -206,16 +193,12 @@ pub enum EventKind {
         /// The agent's final text, or the error's message.
         text: Untrusted,
         /// The reason why the agent's loop ended, in its own word: `completed`, `api_error`, `max_turns` …
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         terminal_reason: Option<Untrusted>,
         /// The reason why the model stopped, in the API's word: `end_turn` …
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         stop_reason: Option<Untrusted>,
         /// The HTTP status of the API's refusal, if that ended the turn.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         api_error_status: Option<u16>,
         /// US dollars of this turn alone, subagents included; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
         /// Tokens of this turn alone, subagents included.
         #[serde(default)]
@@ -292,6 +275,7 @@ impl std::ops::AddAssign for Tokens {
 }
 
 /// A tool call with its result, as `interrupted` returns it.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolSummary {
     /// The call's id.
@@ -301,7 +285,6 @@ pub struct ToolSummary {
     /// The input as JSON text. If it is long, only its beginning.
     pub input: Untrusted,
     /// True if the call failed. Absent if it was cut or its end was not seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// The beginning of the result's text.
     #[serde(default, skip_serializing_if = "Untrusted::is_empty")]

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -11,9 +10,8 @@ use crate::id::QuestionId;
 use crate::text;
 
 /// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
 #[schemars(with = "String")]
-#[serde(try_from = "String", into = "String")]
 pub struct Shown([u8; 32]);
 
 impl Shown {
@@ -51,21 +49,6 @@ impl FromStr for Shown {
         bytes.filter(|shown| shown.to_string() == text).ok_or_else(|| {
             Error::invalid("shown", "is not a SHA-256 of 64 lowercase hexadecimal digits", "look at the question again, and decide anew")
         })
-    }
-}
-
-impl TryFrom<String> for Shown {
-    type Error = Error;
-
-    /// Reads 64 lowercase hexadecimal digits, as [`FromStr`] does.
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Shown> for String {
-    fn from(shown: Shown) -> Self {
-        shown.to_string()
     }
 }
 
