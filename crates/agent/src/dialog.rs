@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use askbox_mailbox::disk;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Time, disk};
 
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
 const DECISION: &str = "hook_permission_decision";

@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::stream::lines::BoundedLines;
-use askbox_mailbox::disk;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Time, disk};
 
 /// The bytes that are read at the beginning of a transcript: enough for a long first prompt.
 const HEAD: u64 = 1 << 20;

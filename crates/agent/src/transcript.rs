@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
-use askbox_mailbox::disk;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Time, disk};
 
 /// How long a session that makes a call may take to write the first message of its transcript.
 pub const FIRST_MESSAGE: Duration = Duration::from_secs(10);

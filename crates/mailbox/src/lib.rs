@@ -157,6 +157,8 @@ pub mod workflows;
 
 pub use attachments::{AttachedFile, Damage};
 pub use client::{PendingQuestion, Reply};
+#[doc(hidden)]
+pub use document::Document;
 pub use documents::answer::{Answer, AnswerValue, Outcome};
 pub use documents::asked::{Kind, OnExpiry, Part};
 pub use documents::checkpoint::Checkpoint;
@@ -170,7 +172,11 @@ pub use documents::fields::through::Through;
 pub use documents::programs;
 pub use documents::question::{Question, QuestionDocument};
 pub use documents::until::Until;
+#[doc(hidden)]
+pub use error::IoContext;
 pub use error::{Error, Result};
+#[doc(hidden)]
+pub use id::AttemptId;
 pub use id::{QuestionId, RoundId, SessionId, WorkflowId};
 pub use layout::{Folder, Mailbox, WorkflowLock};
 pub use time::Time;

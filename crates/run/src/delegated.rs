@@ -13,9 +13,7 @@ use crate::supervise::supervisor;
 use crate::view::tail::EventTail;
 use askbox_agent::events::Event;
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::thread;
+use askbox_mailbox::{Error, Mailbox, Result, thread};
 
 /// A run that this process supervises, as an iterator over its events. Dropping it stops the run at the next tool boundary and waits
 /// until all of its processes have ended.

@@ -17,8 +17,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use askbox_config::LogFormat;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::{text, time};
+use askbox_mailbox::{Error, text, time};
 
 /// Writes the events of this process from the level `INFO` up to standard error from now on. Does nothing if the process has set a
 /// subscriber of `tracing` before.

@@ -10,10 +10,8 @@ use crate::story::{self, Standing, Teller};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::LockHolder;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId};
 
 /// The step that runs a workflow now.
 #[derive(Debug)]

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::{disk, document};
+use askbox_mailbox::{IoContext, Result, disk, document};
 
 use crate::events::{Event, LINE_LIMIT};
 

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use askbox_mailbox::disk;
 use askbox_mailbox::platform::processes::Seen;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Time, disk};
 
 /// The longest file of a session, in bytes.
 const LONGEST: u64 = 64 << 10;

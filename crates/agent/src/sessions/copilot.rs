@@ -8,9 +8,7 @@ use serde::Deserialize;
 
 use crate::sessions::found::{Doing, Found, Need, Sessions};
 use crate::sessions::kept;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, Time, disk};
 
 /// The tool that shows a question of the agent. Copilot writes no event of the dialog itself.
 const ASK_USER: &str = "ask_user";

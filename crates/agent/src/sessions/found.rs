@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, Time};
 
 /// A session of a program other than Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq)]

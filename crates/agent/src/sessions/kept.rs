@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use serde::de::DeserializeOwned;
 
-use askbox_mailbox::disk::{self, LinesFromEnd};
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::disk::LinesFromEnd;
 use askbox_mailbox::platform::processes::Seen;
+use askbox_mailbox::{Error, IoContext, Result, disk};
 
 /// The maximum number of entries that are read of a folder.
 const MOST: usize = 10_000;

@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::sessions::found::{Doing, Found, Need, Sessions};
 use crate::sessions::kept;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, Time};
 
 /// How long a session is listed that waits for its user.
 const WAITS: Duration = Duration::from_secs(24 * 3600);

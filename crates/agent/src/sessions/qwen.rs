@@ -6,8 +6,7 @@ use serde::Deserialize;
 
 use crate::sessions::found::{Doing, Found, Sessions};
 use crate::sessions::kept;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, Time};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,9 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::live::Live;
 use askbox_agent::events::{self, Event, EventKind, EventLine};
-use askbox_mailbox::derived::{self, Beginning, Derived};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::derived::{Beginning, Derived};
+use askbox_mailbox::{Error, IoContext, Result, Time, derived};
 
 /// The file's name in the folder of an attempt.
 pub const NAME: &str = "activity.json";

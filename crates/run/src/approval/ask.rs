@@ -7,17 +7,13 @@ use serde_json::Value;
 use crate::approval::call::Call;
 use crate::approval::change::Change;
 use crate::words::{self, AskAgain};
-use askbox_mailbox::documents::answer::{AnswerValue, Outcome};
-use askbox_mailbox::documents::asked::Kind;
 use askbox_mailbox::documents::fields::approval::{self, EDITED, ONCE, WORKFLOW, on_a_line, shown_field};
 use askbox_mailbox::documents::fields::approval_text::{
     ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line, is_first_line, place,
 };
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Question, text, time};
+use askbox_mailbox::{AnswerValue, Error, Kind, Outcome, Question, Result, WorkflowId, text, time};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;

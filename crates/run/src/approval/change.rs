@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use crate::approval::call::Call;
 use crate::approval::lines;
-use askbox_mailbox::disk;
 use askbox_mailbox::documents::fields::approval::{on_a_line, shown_field};
 use askbox_mailbox::documents::fields::approval_text::{CHANGE, NEW};
-use askbox_mailbox::text;
+use askbox_mailbox::{disk, text};
 use similar::ChangeTag;
 
 /// The longest file that is compared, in bytes and in lines. To compare longer ones takes too long.

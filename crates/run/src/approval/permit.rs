@@ -6,11 +6,8 @@ use crate::approval::standing;
 use crate::attempt::used_answer::Use;
 use crate::words::{self, beside_allowance, user_added};
 use askbox_config::ToolRule;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Answer, Mailbox, Question};
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::{Answer, Mailbox, Policy, Question, Result, RoundId, audit};
 use serde_json::{Map, Value};
 
 /// The operator's rules for the decision about a call.

@@ -7,18 +7,11 @@ use crate::approval::call::Call;
 use crate::words;
 use crate::words::inserted::at_the_end;
 use askbox_config::ToolRule;
-use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::audit::Entry;
 use askbox_mailbox::documents::fields::approval::CallHash;
 use askbox_mailbox::documents::workflow::{Grant, MOST_STANDING, Workflow};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::layout::WorkflowLock;
-use askbox_mailbox::text;
-use askbox_mailbox::time;
 use askbox_mailbox::transitions::replayed;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Mailbox, Question, round, workflows};
+use askbox_mailbox::{Caller, Mailbox, Policy, Question, Result, RoundId, WorkflowId, WorkflowLock, audit, round, text, time, workflows};
 
 /// The most characters that are kept of the text that the person was shown.
 const SHOWN: usize = 200;

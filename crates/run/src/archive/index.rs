@@ -5,11 +5,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use askbox_mailbox::disk::{self, LinesFromEnd};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, document};
+use askbox_mailbox::disk::LinesFromEnd;
+use askbox_mailbox::{Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, disk, document};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{self, Month};

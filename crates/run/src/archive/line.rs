@@ -6,9 +6,7 @@
 
 use std::io::Read;
 
-use askbox_mailbox::document::Document;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::{Document, Error, QuestionId, Result, RoundId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

@@ -3,9 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use askbox_mailbox::disk;
-use askbox_mailbox::document;
-use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::{IoContext, Result, disk, document};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -5,13 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek};
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
-use askbox_mailbox::document::{self, Document};
-use askbox_mailbox::documents::closing::Closing;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Closing, Document, Error, IoContext, Mailbox, Result, RoundId, Time, disk, document};
 use chrono::TimeDelta;
 use flate2::bufread::GzDecoder;
 use serde::{Deserialize, Serialize};

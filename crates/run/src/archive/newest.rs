@@ -5,11 +5,8 @@ use std::collections::HashSet;
 use std::iter::Peekable;
 use std::rc::Rc;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::newest_first::NewestFirst;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Error, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId};
 
 use crate::archive::index::{self, Identity, Located};
 use crate::archive::{Month, lost_index};

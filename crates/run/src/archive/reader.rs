@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Mailbox, document};
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, disk, document};
 use flate2::bufread::GzDecoder;
 use sha2::{Digest, Sha256};
 

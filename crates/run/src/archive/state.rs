@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Mailbox, disk};
+use askbox_mailbox::{Error, Mailbox, Result, disk};
 
 use crate::archive::{self, Located, index, lost_index, reader};
 

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::id::{QuestionId, RoundId};
-use askbox_mailbox::time::{Time, parse_rfc3339};
+use askbox_mailbox::time::parse_rfc3339;
+use askbox_mailbox::{Mailbox, QuestionId, RoundId, Time};
 
 use super::*;
 

@@ -3,12 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk::{self, Appended, Lock};
-use askbox_mailbox::document;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::disk::{Appended, Lock};
+use askbox_mailbox::{Error, IoContext, Mailbox, Result, RoundId, Time, disk, document};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

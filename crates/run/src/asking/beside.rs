@@ -20,12 +20,9 @@ use crate::asking::reply::Reply;
 use crate::asking::request::Request;
 use crate::claim::{Claim, OnRecord};
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::audit::Entry;
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Mailbox, Result, RoundId, Time, audit, time};
 
 /// How often the mailbox is looked at while a dialog is open.
 pub const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -5,10 +5,7 @@ use serde::Serialize;
 
 use crate::approval::permit;
 use crate::claim::{Claim, OnRecord};
-use askbox_mailbox::documents::closing::{Closed, Closing};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Closed, Closing, Mailbox, Question, Result, WorkflowId};
 
 /// The end, as it is known now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

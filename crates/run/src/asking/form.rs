@@ -6,12 +6,8 @@
 use serde_json::{Map, Value};
 
 use askbox_agent::stream::{Asker, Elicitation};
-use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::check_question::MAX_PARTS;
-use askbox_mailbox::documents::fields::options::{Choice, Options};
-use askbox_mailbox::documents::fields::range::Range;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{AnswerValue, Question, text};
+use askbox_mailbox::{AnswerValue, Choice, Kind, Options, Part, Question, Range, WorkflowId, text};
 
 /// The answer that leaves an optional field of the form out.
 const LEFT_OUT: &str = "leave-out";

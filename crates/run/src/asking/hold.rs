@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use crate::claim::inline::{Asked, Hearer, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
-use askbox_mailbox::document::Document;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::transitions::post::{self, IfPending, Posted, Receipt};
+use askbox_mailbox::transitions::post::{self, IfPending, Posted};
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{AttachedFile, Folder, Mailbox, Question, QuestionDocument, read_question};
+use askbox_mailbox::{
+    AttachedFile, Document, Folder, Mailbox, Policy, Question, QuestionDocument, Receipt, Result, RoundId, read_question,
+};
 
 /// How often a post is tried while other processes take the answers to the same question.
 const TRIES: u32 = 3;

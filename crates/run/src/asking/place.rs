@@ -4,9 +4,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{SessionId, WorkflowId};
-use askbox_mailbox::{Folder, Mailbox, Question, disk, round, text};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, SessionId, WorkflowId, disk, round, text};
 
 /// The most characters of a name.
 pub const LONGEST_NAME: usize = 60;

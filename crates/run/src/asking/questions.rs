@@ -9,9 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::words::{self, AskAgain};
 use askbox_mailbox::documents::answer::BY_DEFAULT;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Answer, AnswerValue, Outcome, Question, QuestionDocument};
+use askbox_mailbox::{Answer, AnswerValue, Error, Outcome, Question, QuestionDocument, Result, WorkflowId};
 
 /// The fields of the extended form that describe a number, under the mailbox's names.
 const RANGE: [&str; 4] = ["min", "max", "step", "unit"];

@@ -8,9 +8,7 @@ use crate::asking::request::{Input, Request, Subject};
 use crate::words;
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::live::Offered;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{AnswerValue, Mailbox, Question};
+use askbox_mailbox::{AnswerValue, Error, Mailbox, Question, Result, RoundId};
 
 /// The reply to a request.
 #[derive(Debug, Clone, PartialEq)]

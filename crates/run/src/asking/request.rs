@@ -9,16 +9,12 @@ use crate::approval::call::Call;
 use crate::asking::form::Elicited;
 use crate::asking::place::{self, LONGEST_NAME};
 use crate::asking::questions;
-use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
 use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{SessionId, WorkflowId};
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Outcome, Question, QuestionDocument, text};
+use askbox_mailbox::{Document, Error, Outcome, Question, QuestionDocument, Result, SessionId, Time, WorkflowId, text};
 
 /// The input of a call, whole.
 pub type Input = Map<String, Value>;

@@ -12,12 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::events::{self, EventKind};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{AttemptId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, document};
+use askbox_mailbox::{AttemptId, Mailbox, Result, RoundId, SessionId, Time, WorkflowId, disk, document};
 
 /// The name of the file.
 pub const FILE: &str = "acp.json";

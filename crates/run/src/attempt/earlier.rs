@@ -2,9 +2,7 @@
 
 use crate::attempt::failure::{Class, Failure};
 use crate::attempt::record::{self, Run, RunState};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Mailbox, Result, Time, time};
 
 /// The counts of a round's attempts before a given one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

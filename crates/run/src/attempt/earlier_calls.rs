@@ -8,10 +8,8 @@ use std::collections::VecDeque;
 use crate::attempt::record::{self, Run};
 use askbox_agent::acp::PlayedBack;
 use askbox_agent::events::{self, CallEnd, Event, EventKind};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Mailbox, Result, RoundId};
 use serde_json::Value;
 
 /// The number of calls that are kept: the last ones.

@@ -11,16 +11,15 @@ use crate::attempt::once;
 use crate::attempt::record::{self, Record, Run, RunState};
 use askbox_agent::program::AWAITS;
 use askbox_config::{Config, EXEC};
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Placed};
-use askbox_mailbox::documents::closing::{Closed, Closing};
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::Placed;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, WorkflowLock, read_question, text, time, wake, workflows};
+use askbox_mailbox::{
+    Closed, Closing, Error, Folder, Mailbox, QuestionId, Result, Time, WorkflowId, WorkflowLock, audit, disk, read_question, text, time,
+    wake, workflows,
+};
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.
 const MAX_RESULT: usize = 4000;

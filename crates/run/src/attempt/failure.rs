@@ -5,10 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use askbox_agent::stream::{TurnOutcome, Verdict, waiting_mends};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Time, WorkflowId, text, time};
 
 /// The limit of a signature, in characters.
 const MAX_SIGNATURE: usize = 200;

@@ -6,13 +6,9 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
-use askbox_mailbox::documents::checkpoint::Checkpoint;
 use askbox_mailbox::documents::fields::asked_in::{AskedIn, Nonce};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{AttemptId, WorkflowId};
 use askbox_mailbox::who::asked_within;
+use askbox_mailbox::{AttemptId, Checkpoint, Mailbox, Result, WorkflowId, disk};
 
 /// The name of the file.
 pub const FILE: &str = "fetched";

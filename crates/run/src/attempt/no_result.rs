@@ -8,14 +8,11 @@
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::chain_signals::{self, Signal};
-use askbox_mailbox::children;
-use askbox_mailbox::disk;
-use askbox_mailbox::documents::closing::Closed;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::{Folder, Mailbox, Question, WorkflowLock, read_question, round, workflows};
+use askbox_mailbox::{
+    Closed, Folder, Mailbox, Question, Result, WorkflowId, WorkflowLock, children, disk, read_question, round, workflows,
+};
 
 /// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a
 /// child again, its await is written here. The caller holds the workflow's lock until the round has left `running/`.

@@ -7,14 +7,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attempt::record::{self, RunState};
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Lock, Placed};
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::{Lock, Placed};
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{AttemptId, RoundId};
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, document, text};
+use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, audit, disk, document, text, time};
 
 /// How the names of the marks in `runs/W/Q` begin.
 pub const PREFIX: &str = "once.";

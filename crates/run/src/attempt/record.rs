@@ -10,16 +10,14 @@ use uuid::Uuid;
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Failure;
 use askbox_config::EXEC;
-use askbox_mailbox::disk::{self, Placed, Staged};
-use askbox_mailbox::document::{Document, SCHEMA_VERSION, Stored};
+use askbox_mailbox::disk::{Placed, Staged};
+use askbox_mailbox::document::{SCHEMA_VERSION, Stored};
 use askbox_mailbox::documents::fields::asked_in::NonceHash;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, SessionId, WorkflowId};
 use askbox_mailbox::layout::MAX_RUN;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{
+    AttemptId, Document, Error, Folder, Mailbox, QuestionId, Result, RoundId, SessionId, Time, WorkflowId, disk, text, time,
+};
 
 impl Stored for Run {
     const LARGEST: u64 = MAX_RUN;

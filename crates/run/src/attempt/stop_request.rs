@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::document::{Document, Stored};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::{Span, Time};
+use askbox_mailbox::document::Stored;
+use askbox_mailbox::time::Span;
+use askbox_mailbox::{Document, Result, Time};
 
 /// A request to stop: the content of `stop.json`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]

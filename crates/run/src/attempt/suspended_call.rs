@@ -16,10 +16,8 @@
 use crate::attempt::record::{self, Run, RunState};
 use askbox_agent::claude;
 use askbox_agent::transcript::{self, SuspendedCall};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowId, disk, read_question, round};
 
 /// The first thing that an attempt's session is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

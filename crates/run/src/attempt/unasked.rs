@@ -4,10 +4,7 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Mailbox, text};
+use askbox_mailbox::{Mailbox, Result, RoundId, disk, text};
 
 /// The name of the file.
 pub const FILE: &str = "unasked";

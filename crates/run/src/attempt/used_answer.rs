@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk::{self, Placed};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::disk::Placed;
+use askbox_mailbox::{Mailbox, Result, RoundId, disk};
 
 /// The use of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

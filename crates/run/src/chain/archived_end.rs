@@ -7,11 +7,7 @@ use crate::delivery::Delivery;
 use crate::view::archived::{self, ArchivedRun};
 use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::documents::closing::{Closed, Closing};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Closed, Closing, Mailbox, Question, Result, Time, WorkflowId};
 
 /// The end of a workflow, and the archive that it was read from.
 #[derive(Debug)]

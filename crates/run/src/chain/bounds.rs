@@ -1,10 +1,8 @@
 //! The bounds of a tree: how deep and how wide it may grow, and which ids a new child may have.
 
 use askbox_config::Chain;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, WorkflowLock, round, workflows};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, WorkflowLock, round, workflows};
 
 /// Refuses a child of `parent` that would lie below the deepest level.
 pub(super) fn check_depth(mailbox: &Mailbox, limits: &Chain, parent: &WorkflowId) -> Result<()> {

@@ -8,9 +8,7 @@ use crate::attempt::record::{self, Run};
 use crate::task::ForkOf;
 use askbox_agent::{claude, transcript};
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{AttemptId, WorkflowId};
+use askbox_mailbox::{AttemptId, Error, Mailbox, Result, WorkflowId};
 
 /// The parts of the parent's plan that a fork takes over.
 #[derive(Debug)]

@@ -16,13 +16,10 @@ use uuid::Uuid;
 use crate::chain::{bounds, outcome};
 use crate::task::Task;
 use askbox_config::Chain;
-use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::awaited::{Await, Ended, Join};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time;
-use askbox_mailbox::{Mailbox, WorkflowLock};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, WorkflowLock, disk, time};
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;

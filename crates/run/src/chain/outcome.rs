@@ -5,18 +5,15 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
 use crate::view::tail::EventTail;
 use askbox_agent::events::EventKind;
-use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::{Await, End, Ended};
-use askbox_mailbox::documents::closing::Closed;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
-use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, workflows};
+use askbox_mailbox::{
+    Closed, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, WorkflowId, disk, read_question, workflows,
+};
 
 /// A final text longer than this, in bytes, is given to the parent as a file.
 pub const INLINE_RESULT: usize = 16 << 10;

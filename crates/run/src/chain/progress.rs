@@ -6,9 +6,7 @@ use crate::chain::outcome::{self, OwnState, TreeState};
 use crate::story;
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::documents::awaited::Ended;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Folder, Mailbox, round};
+use askbox_mailbox::{Folder, Mailbox, Result, WorkflowId, round};
 
 /// The longest time between two looks, because a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

@@ -21,10 +21,8 @@ use crate::supervise::detach;
 use crate::task::{self, Task};
 use askbox_config::Config;
 use askbox_mailbox::documents::awaited::{Ended, Join};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, pause, time, workflows};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, time, workflows};
 
 /// The run that starts a child.
 #[derive(Debug, Clone)]

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use crate::attempt::auto_choice::{AutoChoice, PromptCache};
 use askbox_agent::session_size::{self, SessionSize};
-use askbox_mailbox::disk;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question};
+use askbox_mailbox::{Folder, Mailbox, Question, Time, disk};
 
 /// A token has about this many bytes.
 const BYTES_PER_TOKEN: u64 = 4;

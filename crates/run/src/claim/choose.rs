@@ -11,14 +11,11 @@ use crate::delivery::Delivery;
 use crate::process::programs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
 use askbox_mailbox::transitions::{refuse, settle};
-use askbox_mailbox::trust::Policy;
 use askbox_mailbox::trust::policy::WhyRefused;
-use askbox_mailbox::{Folder, Mailbox, Question};
+use askbox_mailbox::{Folder, Mailbox, Policy, Question, QuestionId, Result, RoundId, WorkflowId};
 
 /// The outcome of an attempt to claim a workflow's answer.
 #[derive(Debug)]

@@ -4,9 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use askbox_mailbox::documents::fields::through::Through;
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Folder, Mailbox, Question, disk};
+use askbox_mailbox::{Folder, Mailbox, Question, Through, disk};
 
 /// How long such a script may take from the move to the start.
 const STARTS_WITHIN: Duration = Duration::from_secs(1);

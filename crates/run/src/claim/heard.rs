@@ -15,15 +15,11 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::attempt::record::Run;
 use askbox_agent::transcript::{self, Notice};
 use askbox_agent::{claude, subagents};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::SessionId;
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::platform::ancestry::NearestAgent;
 use askbox_mailbox::platform::processes::Seen;
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Mailbox, Question, Result, SessionId, Time, disk, time};
 
 /// The longest file, in bytes.
 const LONGEST: u64 = 8 << 10;

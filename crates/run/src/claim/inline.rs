@@ -7,18 +7,13 @@ use std::time::{Duration, Instant};
 use crate::attempt::record::{self, Claimant, RunState};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, heard};
 use crate::delivery::Delivery;
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::time;
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::transitions::post::Receipt;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+use askbox_mailbox::{
+    Error, Folder, Mailbox, Policy, Question, Receipt, Result, RoundId, Shown, Until, WorkflowId, disk, read_question, time,
+};
 
 /// The sleep between two looks if no file events are available.
 const POLL_EVERY: Duration = Duration::from_millis(500);

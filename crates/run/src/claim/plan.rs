@@ -14,15 +14,11 @@ use askbox_agent::claude::{self, CONFIG_DIR};
 use askbox_agent::transcript;
 pub use askbox_agent::transcript::FIRST_MESSAGE;
 use askbox_config::{Config, Mode, Runner, RunnerKind};
-use askbox_mailbox::disk;
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::workflow::Workflow;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, Question, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, SessionId, WorkflowId, disk, time, workflows};
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {

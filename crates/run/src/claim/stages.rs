@@ -3,14 +3,11 @@
 use crate::approval::standing;
 use crate::attempt::record::{self, Run, RunState};
 use crate::claim::moved_folder;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Lock, Placed, Staged};
-use askbox_mailbox::documents::closing::{Closed, Closing};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::{Lock, Placed, Staged};
 use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::transitions::close;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, WorkflowLock, workflows};
+use askbox_mailbox::{Closed, Closing, Error, Folder, Mailbox, QuestionDocument, Result, RoundId, WorkflowLock, audit, disk, workflows};
 
 /// A round with its first attempt, at one stage of its claim.
 #[derive(Debug)]

@@ -1,10 +1,7 @@
 //! The files of posts that were killed before their question was there. They belong to no round.
 
 use crate::gc::pass::{Gc, named};
-use askbox_mailbox::attachments;
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::{Folder, disk, round};
+use askbox_mailbox::{Folder, IoContext, Result, RoundId, WorkflowId, attachments, disk, round};
 
 impl Gc<'_> {
     /// Removes the attached files whose round does not exist, once they are old enough that no post is still writing them.

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::archive::{Kind, Month, Writer};
 use crate::gc::pass::Gc;
 use crate::money::costs;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, LinesFromEnd, Lock, Placed};
-use askbox_mailbox::document;
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::{LinesFromEnd, Lock, Placed};
+use askbox_mailbox::{IoContext, Result, Time, audit, disk, document};
 use chrono::NaiveDate;
 
 /// A rotated part of the audit trail with this number or a greater one is archived however young it is: later rotations would remove it.

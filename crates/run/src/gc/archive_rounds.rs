@@ -9,11 +9,9 @@ use crate::archive::{self, Located, Month, Source, Writer};
 use crate::gc::collect::{AT_ONCE, OldRound, by_workflow, next};
 use crate::gc::pass::{Archived, Fate, Gc, Tally, changed};
 use crate::gc::round_files::RoundFiles;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::{Span, Time};
-use askbox_mailbox::{Folder, disk, read_question};
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Folder, IoContext, Result, RoundId, Time, audit, disk, read_question};
 
 /// A round that may be archived.
 struct Chosen {

@@ -7,13 +7,11 @@ use crate::archive::{self, Writer};
 use crate::gc::open_workflows::OpenWorkflows;
 use crate::gc::pass::{Fate, Gc, Policy, Report, Tally, changed};
 use crate::gc::select::Selection;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::audit::Entry;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::newest_first::NewestFirst;
-use askbox_mailbox::time::{Span, Time};
-use askbox_mailbox::{Folder, Mailbox, disk};
+use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, audit, disk};
 
 /// The most rounds that are removed under one hold of their workflow's lock, because other processes may be waiting for it.
 pub(super) const AT_ONCE: usize = 50;

@@ -4,14 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::delivery;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::quarantined_round;
-use askbox_mailbox::transitions::retire;
-use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_mailbox::transitions::{quarantined_round, retire};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, disk, read_question};
 
 /// The workflows that were not over when the gc began.
 #[derive(Debug, Default)]

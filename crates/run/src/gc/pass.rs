@@ -8,10 +8,8 @@ use serde::Serialize;
 
 use crate::gc::open_workflows::OpenWorkflows;
 use crate::gc::round_files::RoundFiles;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Span, Time};
-use askbox_mailbox::{Folder, Mailbox, disk, read_question};
+use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, disk, read_question, time};
 
 /// The task of a gc.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,14 +7,10 @@ use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::round_files;
 use crate::money::{workflow_cost, workflow_time};
-use askbox_mailbox::attachments;
-use askbox_mailbox::children;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::family::lineage;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::{list, recent_rounds};
-use askbox_mailbox::{Folder, WorkflowLock, read_question};
+use askbox_mailbox::{Error, Folder, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, read_question};
 
 impl Gc<'_> {
     /// Removes rounds of a workflow. `goes_on` is true if other rounds of it stay. The cost of the removed rounds is then added to its

@@ -12,11 +12,8 @@ use crate::attempt::unasked;
 use crate::attempt::used_answer::MARKS;
 use crate::process::agent_lock;
 use crate::prompt::round_input;
-use askbox_mailbox::attachments;
-use askbox_mailbox::disk::{self, TEMPORARY_PREFIX};
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::disk::TEMPORARY_PREFIX;
+use askbox_mailbox::{Folder, IoContext, Mailbox, Result, RoundId, attachments, disk};
 
 /// The files of an attempt.
 const OF_AN_ATTEMPT: [&str; 14] = [

@@ -20,12 +20,9 @@ use crate::money::day::Day;
 use crate::money::{costs, workflow_cost, workflow_time};
 use askbox_agent::claude::Invocation;
 use askbox_config::{Config, Limits};
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::lineage;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time;
+use askbox_mailbox::{Mailbox, Result, WorkflowId, time};
 
 const DAY: &str = "limits.day_cost";
 const TREE_COST: &str = "limits.tree_cost";

@@ -14,13 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::events::{self, EventKind, Tokens};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::derived::{self, Beginning, Derived};
-use askbox_mailbox::disk::{self, LinesFromEnd};
-use askbox_mailbox::document;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{AttemptId, QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::derived::{Beginning, Derived};
+use askbox_mailbox::disk::LinesFromEnd;
+use askbox_mailbox::{AttemptId, Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, derived, disk, document};
 
 /// The booking of one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

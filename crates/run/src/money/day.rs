@@ -5,11 +5,8 @@ use crate::attempt::record::{self, RunState};
 use crate::money::costs;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{AttemptId, RoundId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, time};
 
 /// How much of the day's limit is used. All amounts are US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -12,12 +12,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::derived::{self, Derived, FolderState};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::listing::recent_rounds;
+use askbox_mailbox::derived::{Derived, FolderState};
+use askbox_mailbox::listing::{list, recent_rounds};
+use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, WorkflowId, derived};
 
 /// A sum over rounds.
 pub(super) trait Sum: Clone + Serialize + DeserializeOwned {

@@ -10,11 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs;
 use crate::money::past_rounds::{self, Sum};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::{Mailbox, Result, RoundId, Time, WorkflowId, disk, time};
 
 /// From when to when, in milliseconds since 1970.
 type Span = (i64, i64);

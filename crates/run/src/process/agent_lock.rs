@@ -12,10 +12,9 @@ use std::time::Duration;
 use rustix::io::FdFlags;
 use rustix::process::Signal;
 
-use askbox_mailbox::disk::{self, Lock, lock_holder};
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::disk::{Lock, lock_holder};
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, IoContext, Result, disk, text};
 
 /// The name of the lock file in the attempt's folder.
 pub const NAME: &str = "agent.lock";

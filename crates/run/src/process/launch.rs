@@ -24,9 +24,8 @@ use askbox_agent::transcript;
 use askbox_config::{Config, Runner};
 use askbox_mailbox::documents::fields::asked_in::{NONCE, Nonce};
 use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE, Trace};
-use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Error, IoContext, Mailbox, Question, Result};
 
 /// How the session of an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::attempt::record::Run;
 use askbox_agent::claude::{self, CONFIG_DIR};
 use askbox_config::{Config, Runner};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::layout;
 use askbox_mailbox::platform::files;
+use askbox_mailbox::{Error, IoContext, Result, disk, layout};
 
 /// The folder that `CLAUDE_CONFIG_DIR` names for an agent that works in `cwd`. As for `claude`, a relative one lies below that.
 pub(crate) fn config_dir_in(cwd: Option<&Path>, dir: &Path) -> PathBuf {

@@ -31,9 +31,8 @@ use crate::process::poll_thread::PollSource;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::lines::BoundedLines;
-use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::thread::Waiting;
-use askbox_mailbox::{disk, text};
+use askbox_mailbox::{IoContext, Result, disk, text};
 
 /// The most bytes that wait for an agent that does not read. One more line may be added.
 const MAX_UNREAD: usize = 4 << 20;

@@ -11,8 +11,7 @@ use rustix::io::Errno;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::thread;
+use askbox_mailbox::{IoContext, Result, thread};
 
 /// Something to wait for: its descriptors, and the action when one of them is ready.
 pub trait PollSource: Send {

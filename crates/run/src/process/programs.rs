@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use askbox_config::{Config, Runner};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, Result, WorkflowId, text};
 
 /// The path that [`relaunch_is`] was given.
 static RELAUNCH: OnceLock<PathBuf> = OnceLock::new();

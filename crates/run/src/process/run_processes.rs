@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::process::agent_exit;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::platform::processes::{self, Seen};
 

@@ -10,13 +10,10 @@ use crate::prompt::unasked_servers;
 use crate::words::inserted::{at_the_end, on_one_line, within};
 use crate::words::{self, AskAgain, user_added};
 use askbox_config::RunnerKind;
-use askbox_mailbox::disk;
-use askbox_mailbox::documents::answer::{BY_EVENT, Outcome};
-use askbox_mailbox::documents::asked::{Kind, Part};
+use askbox_mailbox::documents::answer::BY_EVENT;
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::text::{one_line, shell_quote};
-use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question};
+use askbox_mailbox::{Answer, AnswerValue, Kind, Mailbox, Outcome, Part, Question, Result, disk};
 
 /// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
 /// and every later turn pays for the whole prompt.

@@ -6,8 +6,7 @@ use std::fs::File;
 use crate::attempt::record::{Begin, Run};
 use crate::words::inserted::within;
 use askbox_agent::{claude, rejected_calls, transcript};
-use askbox_mailbox::Question;
-use askbox_mailbox::text;
+use askbox_mailbox::{Question, text};
 
 /// The most tools that are named.
 const NAMED: usize = 8;

@@ -7,8 +7,7 @@ use crate::prompt::message;
 use crate::words::inserted::quoted;
 use askbox_agent::acp::PlayedBack;
 use askbox_config::Config;
-use askbox_mailbox::id::{AttemptId, RoundId};
-use askbox_mailbox::{Mailbox, round};
+use askbox_mailbox::{AttemptId, Mailbox, RoundId, round};
 
 /// In front of a message that the session does not have.
 const NO_MESSAGE: &str = "You had this message before, and your program died before it had written it down. It is not a new task:";

@@ -5,8 +5,7 @@ use crate::approval::permit;
 use crate::attempt::record::Run;
 use crate::prompt::templates::CONTINUE;
 use crate::words::inserted::quoted;
-use askbox_mailbox::Question;
-use askbox_mailbox::id::{AttemptId, RoundId};
+use askbox_mailbox::{AttemptId, Question, RoundId};
 
 /// Added to a message that the agent may have had before.
 const LOOK: &str = "\n\nYou may have had this message before, and a process died since then. Look at what is there before you do anything: what you are \

@@ -3,8 +3,7 @@
 
 use crate::attempt::unasked;
 use crate::words::inserted::as_json;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Mailbox, RoundId};
 
 /// What the agent reads with the answer to the question that waited. `None` if every server could ask.
 pub fn in_words(mailbox: &Mailbox, round: &RoundId) -> Option<String> {

@@ -8,11 +8,9 @@ use crate::attempt::failure::{Class, Failure};
 use crate::attempt::record::{self, Run, RunState};
 use crate::process::agent_lock;
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text::shell_quote;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Error, Mailbox, Result, Time, time};
 
 /// How long a round waits for such an agent before it is parked.
 const LONGEST: Duration = Duration::from_secs(600);

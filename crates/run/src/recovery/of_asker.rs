@@ -5,12 +5,10 @@ use crate::claim::inline;
 use crate::claim::{Claim, OnRecord};
 use crate::delivery::Delivery;
 use crate::recovery::processes;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::transitions::post;
-use askbox_mailbox::{Folder, Mailbox, Question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, disk, round};
 
 /// The claim of the earlier process, if it was on record. If it was not, the answer lies in `answered/` again. `None` if there was no such
 /// process, or if it lives.

@@ -24,15 +24,14 @@ use crate::supervise::stop;
 use askbox_agent::events::{self, EventKind};
 use askbox_agent::program::AWAITS_PERSON;
 use askbox_config::Config;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Lock, Placed};
-use askbox_mailbox::documents::closing::{Closed, Closing};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, SessionId, WorkflowId};
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::{Lock, Placed};
 use askbox_mailbox::listing::{list, recent_rounds};
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::{close, replayed};
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, quarantine, read_question};
+use askbox_mailbox::{
+    Closed, Closing, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, SessionId, Time, WorkflowId, audit, disk,
+    quarantine, read_question, time,
+};
 
 /// The way to mend a round whose records cannot be read.
 const MEND: &str = "see what lies there, put it right or move it away, then: relaunch retry ID";

@@ -7,8 +7,7 @@ use crate::story::kind::Cause;
 use crate::story::shape::{Standing, Story};
 use crate::story::teller::Teller;
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, text};
+use askbox_mailbox::{Mailbox, WorkflowId, text};
 
 /// The most workflows that are named.
 const NAMED: usize = 3;

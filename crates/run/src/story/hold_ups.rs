@@ -16,14 +16,10 @@ use crate::story::retry::{self, launching};
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
 use askbox_config::Config;
-use askbox_mailbox::documents::asked::OnExpiry;
-use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, text};
+use askbox_mailbox::{Folder, Mailbox, OnExpiry, Question, RoundId, Until, disk, text, time};
 
 /// A watcher hangs if it has left an answer alone for this long, while the queue, the runs and the watcher did not change.
 const HANGS: Duration = Duration::from_secs(60);

@@ -7,9 +7,7 @@ use crate::breaker::state_machine::{BreakerPermit, BreakerState, Settings};
 use crate::money::day::DayBudget;
 use crate::story::kind::Cause;
 use askbox_config::Config;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, pause};
+use askbox_mailbox::{Mailbox, Result, Time, pause, time};
 
 /// The state of the launches of answered questions.
 #[serde_with::skip_serializing_none]

@@ -15,15 +15,13 @@ use crate::story::shape::{Standing, Story, View};
 use crate::story::state;
 use crate::story::teller::Teller;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::answer::AnswerValue;
-use askbox_mailbox::documents::closing::Closing;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::{list, near_id, recent_rounds};
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Folder, Mailbox, Question, disk, read_question, round, text, workflows};
+use askbox_mailbox::{
+    AnswerValue, Closing, Error, Folder, Mailbox, Question, Result, RoundId, Time, WorkflowId, disk, read_question, round, text, time,
+    workflows,
+};
 
 /// The limit of [`Story::question`], in bytes: a view holds the stories of all workflows.
 const QUESTION: usize = 4000;

@@ -10,8 +10,7 @@ use crate::story::kind::Cause;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::{Mailbox, Question, text};
+use askbox_mailbox::{Mailbox, Question, RoundId, WorkflowId, text};
 
 /// The words of a story.
 pub(super) struct Reason {

@@ -6,8 +6,7 @@ use crate::claim::moved_folder;
 use crate::process::programs;
 use crate::story::cause::{edit_configuration, startable};
 use crate::story::teller::Teller;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, pause, text, workflows};
+use askbox_mailbox::{Mailbox, WorkflowId, pause, text, workflows};
 
 /// The command that runs a parked round again. `run` is its newest attempt, if its record can be read.
 pub(super) fn command(teller: &Teller<'_>, id: &WorkflowId, run: Option<&Run>) -> String {

@@ -8,9 +8,8 @@ use crate::attempt::failure::Class;
 use crate::story::cause::HoldUp;
 use crate::story::kind::{Cause, WaitsFor};
 use askbox_agent::events::Tokens;
-use askbox_mailbox::id::{QuestionId, SessionId, WorkflowId};
-use askbox_mailbox::time::Time;
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{QuestionId, SessionId, Time, WorkflowId};
 
 /// The limit of [`View::last_words`], in characters.
 const LAST_WORDS: usize = 300;

@@ -3,11 +3,7 @@
 use crate::attempt::record::{self, Claimant, Run, RunState};
 use crate::story::shape::Standing;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::closing::Closed;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+use askbox_mailbox::{Closed, Folder, Mailbox, Question, Result, RoundId, Time, read_question, time};
 
 /// The state of a round with its newest run, and since when it has this state.
 pub(super) fn of(

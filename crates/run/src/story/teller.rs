@@ -10,11 +10,8 @@ use crate::story::kind::Cause;
 use crate::story::queue::{self, Queue, QueueState};
 use askbox_config::{Config, Loaded};
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, pause, text};
+use askbox_mailbox::{Error, Folder, Mailbox, Time, WorkflowId, pause, text, time};
 
 /// The programs whose commands name a mailbox.
 const PROGRAMS: [&str; 3] = ["relaunch ", "askbox ", "ask-answer "];

@@ -6,9 +6,9 @@ use crate::attempt::acp_session::{AcpSession, Unsure};
 use crate::prompt::lost_work::Lost;
 use crate::prompt::to_acp;
 use askbox_agent::acp::{AgentInfo, Asked, Client, Opened};
+use askbox_mailbox::RoundId;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::id::RoundId;
 
 /// How long nothing may come before the history of a session counts as played back.
 pub(super) const QUIET: Duration = Duration::from_millis(500);

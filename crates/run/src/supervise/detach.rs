@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, Run, RunState};
 use crate::process::{programs, run_processes};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, disk, time};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 5] = ["ASKBOX_RUN", NONCE, "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];

@@ -13,10 +13,8 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
 use askbox_agent::events::{Event, EventKind, EventWriter, FILE_LIMIT, Generated, LINE_LIMIT, read_tail, write_line};
 use askbox_agent::stream::Generating;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Mailbox, disk};
+use askbox_mailbox::{Error, IoContext, Mailbox, Result, Time, disk, time};
 
 /// The size of `events.jsonl`, in bytes, that leaves room for important events only.
 const ROOM: u64 = 64 << 20;

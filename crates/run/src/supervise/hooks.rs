@@ -9,10 +9,8 @@ use crate::supervise::stop;
 use askbox_config::{Answers, Approvals};
 use askbox_mailbox::documents::fields::approval::Approval;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::text::shell_quote;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Policy, WorkflowId};
 
 /// The reason that the agent reads when a tool call is refused because the run is to stop.
 pub(crate) const REFUSAL: &str = "This run is being stopped: call no more tools; your work so far is kept and can be continued.";

@@ -12,11 +12,9 @@ use crate::attempt::record::{self, Record, Run, RunState};
 use crate::claim::{self, Claim, OnRecord, Taken};
 use crate::process::agent_lock;
 use crate::supervise::event_log;
-use askbox_mailbox::disk::{self, Lock, Staged};
+use askbox_mailbox::disk::{Lock, Staged};
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, read_question, text, time};
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionDocument, Result, RoundId, disk, read_question, text, time};
 
 /// How long to wait for the lock of the process that just claimed the round, which releases it soon. A supervisor at work holds it for
 /// longer.

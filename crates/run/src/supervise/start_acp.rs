@@ -16,8 +16,7 @@ use askbox_agent::acp::{Client, SessionPlace};
 use askbox_agent::output::AgentOutput;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::{Lock, Staged};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Error, Mailbox, Question, Result};
 
 /// The lock of a workflow's session. Most agents let two processes work on one session, and then lose the work of one.
 const SESSION_LOCK: &str = "acp.lock";

@@ -29,8 +29,7 @@ use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::disk::Staged;
 use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Mailbox, QuestionDocument, text};
+use askbox_mailbox::{Error, Mailbox, QuestionDocument, Result, text};
 
 /// A launch that is prepared. Nothing has been started, and no name on disk has changed.
 struct PreparedLaunch {

@@ -12,9 +12,8 @@ use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Runner, RunnerKind};
-use askbox_mailbox::disk::{self, Staged};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::text;
+use askbox_mailbox::disk::Staged;
+use askbox_mailbox::{Result, disk, text};
 
 /// Launches the program of an attempt and gives it its round.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {

@@ -28,11 +28,9 @@ use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Config, RunnerKind};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::{IoContext, Mailbox, Result, disk};
 
 /// The parts that a launch works with.
 pub(crate) struct Launch<'a, 'b> {

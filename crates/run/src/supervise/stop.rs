@@ -19,15 +19,11 @@ pub(crate) use crate::attempt::stop_request::request_path;
 pub use crate::attempt::stop_request::{Stop, read_request};
 use crate::process::poll_thread::PollSource;
 use crate::supervise::ladder;
-use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Lock, LockHolder, lock_holder};
-use askbox_mailbox::document::Document;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::audit::Entry;
+use askbox_mailbox::disk::{Lock, LockHolder, lock_holder};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::time;
-use askbox_mailbox::{Folder, Mailbox, text};
+use askbox_mailbox::{Document, Error, Folder, IoContext, Mailbox, Result, WorkflowId, audit, disk, text, time};
 
 impl Stop {
     /// The request for the ladder. `grace` is the configuration's.

@@ -19,8 +19,7 @@ use crate::supervise::start;
 use crate::supervise::started_agent::Launch;
 use askbox_agent::events::Event;
 use askbox_config::{Config, EXEC};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, workflows};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, read_question, workflows};
 
 /// How long the supervisor keeps trying to record a delivered run, because no other process knows that it was delivered.
 const RECORD_PATIENCE: Duration = Duration::from_secs(300);

@@ -8,11 +8,8 @@ use crate::archive::{ArchivedRound, NewestArchived};
 use crate::story::Teller;
 use crate::view::archived::ArchiveReader;
 use crate::view::history::{self, HistoryEntry};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::overview::past_rounds::{self, PastRound};
-use askbox_mailbox::round;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionId, Result, RoundId, Time, WorkflowId, round};
 
 /// The rounds that were answered or are over, the newest first.
 pub struct AllHistory<'a> {

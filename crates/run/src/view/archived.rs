@@ -6,11 +6,8 @@ use std::path::PathBuf;
 use crate::archive::{self, ArchivedRound, Content, Located};
 use crate::attempt::record::Run;
 use crate::story::{Story, Teller};
-use askbox_mailbox::document::Document;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question};
+use askbox_mailbox::{Document, Error, Folder, Mailbox, Question, Result, RoundId, WorkflowId, read_question};
 
 /// An archived round, as far as views need it.
 #[derive(Debug)]

@@ -9,14 +9,10 @@ use crate::attempt::record::{self, Claimant};
 use crate::delivery::Delivery;
 use crate::story::{self, Story, Teller};
 use crate::view::archived::ArchivedFiles;
-use askbox_mailbox::documents::closing::Closing;
 use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::overview::past_rounds::PastRound;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Answer, Mailbox, Question, read_question};
+use askbox_mailbox::{Answer, Closing, Error, Mailbox, Question, Result, RoundId, Time, read_question};
 
 /// What a round began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -6,11 +6,9 @@ use std::time::Duration;
 use crate::attempt::record::{self, Run};
 use crate::view::tail::{Next, RoundEvents};
 use askbox_agent::events::Event;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::{Mailbox, Result, RoundId, WorkflowId};
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

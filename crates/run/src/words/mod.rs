@@ -4,10 +4,7 @@
 pub mod inserted;
 
 use crate::words::inserted::{at_the_end, on_one_line, within};
-use askbox_mailbox::documents::answer::Outcome;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
-use askbox_mailbox::{Answer, Question};
+use askbox_mailbox::{Answer, Outcome, Question, WorkflowId, text};
 
 /// The remark on a line of its own, behind the answer; empty if there is none.
 pub fn user_added(answer: &Answer) -> String {

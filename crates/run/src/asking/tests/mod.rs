@@ -17,16 +17,11 @@ use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::recovery::{self, Recovered};
 use crate::story::{Standing, Teller};
 use askbox_config::Config;
-use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::documents::fields::live::Live;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::programs::{ALL, CLAUDE};
 use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, read_question, time};
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::{AnswerValue, Caller, Closed, Document, Folder, Mailbox, Policy, Question, Receipt, WorkflowId, read_question, time};
 
 const SESSION: &str = "15c96f27-091a-5dc1-bcce-0d2e49721bc0";
 

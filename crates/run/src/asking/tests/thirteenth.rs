@@ -11,12 +11,9 @@ use crate::asking::request::{More, Request, Subject};
 use crate::asking::{place, questions};
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, SessionId};
 use askbox_mailbox::programs::{Facts, OPENCODE};
 use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, read_question};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Folder, Mailbox, Result, RoundId, SessionId, read_question};
 
 /// The program: the lines that it has written, and those that it was sent.
 struct Thirteenth {

@@ -27,8 +27,8 @@ use crate::supervise::acp_state::{AcpTalk, Due, Heard, Messages, QUIET};
 use crate::supervise::attend::attendance::Attendance;
 use askbox_agent::acp::{AgentInfo, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
 use askbox_agent::stream::{TurnOutcome, Verdict};
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Time, time};
 
 /// A minute in milliseconds.
 const MINUTE: i64 = 60_000;

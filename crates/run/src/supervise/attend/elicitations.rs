@@ -18,11 +18,8 @@ use crate::words::inserted::{at_the_end, within};
 use crate::words::{self, beside_reply};
 use askbox_agent::stream::{Asker, Elicitation, FormReply};
 use askbox_config::RunnerKind;
-use askbox_mailbox::documents::answer::{Answer, Outcome};
 use askbox_mailbox::documents::shown::asks_the_same;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Question, read_question, round, text};
+use askbox_mailbox::{Answer, Error, Outcome, Question, RoundId, read_question, round, text};
 
 /// The reason why a person is asked again after an answer was used.
 const PERHAPS_GIVEN: &str = "You answered this before; then a process died, and the server may have your answer.";

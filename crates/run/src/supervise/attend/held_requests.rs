@@ -6,8 +6,7 @@ use std::time::Instant;
 use crate::asking::form::Form;
 use crate::asking::hold::Held;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
-use askbox_mailbox::Question;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::{Error, Question};
 
 /// What a live agent, or a server of it, asks.
 #[derive(Clone, Copy)]

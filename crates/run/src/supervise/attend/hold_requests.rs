@@ -22,12 +22,9 @@ use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::document::Document;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, RoundId};
 use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Question};
+use askbox_mailbox::{Document, Folder, Question, QuestionId, Result, RoundId};
 
 /// The most requests that wait at once. More are turned down at once.
 const MOST: usize = 16;

@@ -11,8 +11,7 @@ use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::FormReply;
 use askbox_config::{Config, RunnerKind};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::{Folder, Mailbox, Question, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, read_question, round};
 
 /// The most texts that are kept for the end of a turn.
 const MOST_UNTOLD: usize = 32;

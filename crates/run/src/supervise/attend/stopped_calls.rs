@@ -26,13 +26,10 @@ use askbox_agent::events::EventKind;
 use askbox_agent::stream::PermissionRequest;
 use askbox_agent::{claude, subagents, transcript};
 use askbox_config::RunnerKind;
-use askbox_mailbox::disk;
 use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::documents::fields::tool_call::Subagent;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Question, read_question, text};
+use askbox_mailbox::{Error, Question, Result, RoundId, disk, read_question, text};
 
 const NOT_PERMITTED: &str = "Not permitted in this unattended run. Go on without it, or ask your user with `ask-post` and end your turn.";
 

@@ -18,9 +18,8 @@ use askbox_agent::acp::Client;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_config::RunnerKind;
-use askbox_mailbox::id::QuestionId;
-use askbox_mailbox::time;
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{QuestionId, time};
 
 /// How long an agent may take to exit after its last result, once its input is closed.
 pub(super) const EXIT_GRACE: Duration = Duration::from_secs(10);
