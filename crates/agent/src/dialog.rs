@@ -12,9 +12,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::transcript::{Attachment, Entry};
 use askbox_mailbox::{Time, disk};
 
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
@@ -31,36 +31,6 @@ const RECENT: u64 = 4 << 20;
 const LARGEST_LOOK: u64 = 64 << 20;
 /// The longest file of a session's status, in bytes.
 const LONGEST_STATUS: u64 = 64 << 10;
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default, rename = "type")]
-    kind: String,
-    message: Option<Message>,
-    attachment: Option<Attachment>,
-    #[serde(rename = "toolDenialKind")]
-    denial: Option<String>,
-    #[serde(default, rename = "toolDenialBeforeRun")]
-    before_run: bool,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    id: String,
-    #[serde(default)]
-    content: Value,
-}
-
-#[derive(Deserialize)]
-struct Attachment {
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
-    decision: String,
-    #[serde(rename = "toolUseID")]
-    id: Option<String>,
-}
 
 /// The decision of a hook that a session has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,15 +216,14 @@ impl Call {
                 _ => self.taken,
             };
         }
-        let Message { id: message, content } = entry.message.unwrap_or(Message { id: String::new(), content: Value::Null });
-        let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+        let (blocks, message) = (entry.blocks(), entry.message["id"].as_str().unwrap_or_default());
         match entry.kind.as_str() {
             "assistant" => {
                 if self.id.as_deref().is_some_and(|id| blocks.iter().any(|block| block["id"] == *id)) {
-                    self.message = Some(message.clone());
+                    self.message = Some(message.to_owned());
                 }
                 // The blocks of one message may come before and behind the result of one of its calls.
-                self.has_gone_on |= self.has_result && self.message.as_ref() != Some(&message);
+                self.has_gone_on |= self.has_result && self.message.as_deref() != Some(message);
                 blocks.iter().for_each(|block| self.note_call(block));
             }
             "user" => {
@@ -272,7 +241,7 @@ impl Call {
                 self.open.retain(|open| !results.contains(&open.id.as_str()));
                 if self.id.as_deref().is_some_and(|id| results.contains(&id)) {
                     self.has_result = true;
-                    self.denial = entry.denial.map(|kind| Denial { is_rejected: kind == REJECTED, before_run: entry.before_run });
+                    self.denial = entry.denial.as_ref().map(|kind| Denial { is_rejected: kind == REJECTED, before_run: entry.before_run });
                 }
             }
             _ => {}
@@ -307,9 +276,9 @@ pub fn newest_call(
     let mut bytes = Vec::new();
     file.take(RECENT).read_to_end(&mut bytes).ok()?;
     let mut ended_before = HashSet::new();
-    for entry in bytes.split(|byte| *byte == b'\n').rev().filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-        let Some(at) = entry["timestamp"].as_str().and_then(|at| at.parse::<Time>().ok()) else { continue };
-        for block in entry["message"]["content"].as_array().into_iter().flatten().rev() {
+    for entry in bytes.split(|byte| *byte == b'\n').rev().filter_map(|line| serde_json::from_slice::<Entry>(line).ok()) {
+        let Some(at) = entry.at() else { continue };
+        for block in entry.blocks().iter().rev() {
             if at < since
                 && let Some(id) = block["tool_use_id"].as_str()
             {

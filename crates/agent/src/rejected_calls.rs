@@ -5,10 +5,10 @@
 
 use std::io::Read;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::stream::lines::BoundedLines;
+use crate::transcript::Entry;
 
 /// The beginning of the result of such a call.
 const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
@@ -24,29 +24,16 @@ pub struct RejectedCall {
     pub tool: String,
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    message: Option<Message>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    role: String,
-    #[serde(default)]
-    content: Value,
-}
-
 /// Returns the rejected calls of the last turn, in the order of the session. Empty if the transcript cannot be read.
 pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
     let mut lines = BoundedLines::new(transcript);
     let (mut made, mut rejected) = (Vec::new(), Vec::new());
     while let Ok(Some(line)) = lines.next_line() {
-        let Ok(Entry { message: Some(message) }) = serde_json::from_str(line.text()) else { continue };
-        if begins_a_turn(&message) {
+        let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
+        if begins_a_turn(&entry) {
             (made, rejected) = (Vec::new(), Vec::new());
         }
-        for block in message.content.as_array().into_iter().flatten() {
+        for block in entry.blocks() {
             let of_block = |name: &str| block[name].as_str().map(str::to_owned);
             match block["type"].as_str() {
                 Some("tool_use") => made.extend(of_block("id").zip(of_block("name")).map(|(id, tool)| RejectedCall { id, tool })),
@@ -61,10 +48,10 @@ pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
     made
 }
 
-fn begins_a_turn(message: &Message) -> bool {
+fn begins_a_turn(entry: &Entry) -> bool {
     let is_of_the_turn =
         |block: &Value| block["type"] == "tool_result" || block["text"].as_str().is_some_and(|text| text.starts_with(INTERRUPTED));
-    message.role == "user" && !message.content.as_array().is_some_and(|blocks| blocks.iter().any(is_of_the_turn))
+    entry.message["role"] == "user" && !entry.blocks().iter().any(is_of_the_turn)
 }
 
 #[cfg(test)]

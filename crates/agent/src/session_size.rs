@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::stream::lines::BoundedLines;
+use crate::transcript::Entry;
 use askbox_mailbox::{Time, disk};
 
 /// The bytes that are read at the beginning of a transcript: enough for a long first prompt.
@@ -27,21 +28,6 @@ pub struct SessionSize {
     pub tokens: u64,
     /// The time when the prompt cache forgets them; `None` if that request used no cache.
     pub cached_until: Option<Time>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default, rename = "isSidechain")]
-    of_subagent: bool,
-    timestamp: Option<Time>,
-    message: Option<Message>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    usage: Option<Usage>,
 }
 
 #[derive(Deserialize, Default)]
@@ -97,12 +83,12 @@ fn replies(transcript: impl Read) -> impl Iterator<Item = (Usage, Option<Time>)>
                 continue;
             }
             let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
-            if let Some(usage) = entry.message.and_then(|m| m.usage)
+            if let Ok(usage) = Usage::deserialize(&entry.message["usage"])
                 && entry.kind == "assistant"
-                && !entry.of_subagent
+                && !entry.is_of_subagent
                 && usage.request() > 0
             {
-                return Some((usage, entry.timestamp));
+                return Some((usage, entry.at()));
             }
         }
         None

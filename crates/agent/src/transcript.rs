@@ -22,64 +22,58 @@ const END: u64 = 16 << 20;
 /// The kind of the attachment that says which call a hook deferred.
 const DEFERRED: &str = "hook_deferred_tool";
 
-#[derive(Deserialize)]
-struct Deferral {
-    attachment: Option<Attachment>,
-}
-
-#[derive(Deserialize)]
-struct Attachment {
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(rename = "toolUseID")]
-    id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct InFolder {
-    #[serde(default, rename = "type")]
-    kind: String,
-    cwd: Option<PathBuf>,
-    message: Option<Message>,
-    attachment: Option<Attachment>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    content: Value,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default)]
+/// An entry of a transcript, as far as askbox reads it.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Entry {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
     subtype: Value,
-    #[serde(default)]
     uuid: Option<String>,
-    #[serde(default, rename = "parentUuid")]
+    #[serde(rename = "parentUuid")]
     parent: Option<String>,
-    #[serde(default, rename = "isApiErrorMessage")]
+    #[serde(rename = "isApiErrorMessage")]
     is_api_error: bool,
-    #[serde(default, rename = "isSidechain")]
-    is_of_subagent: bool,
-    #[serde(default)]
-    message: Value,
+    /// True for an entry of a subagent.
+    #[serde(rename = "isSidechain")]
+    pub(crate) is_of_subagent: bool,
+    timestamp: Value,
+    cwd: Option<PathBuf>,
+    pub(crate) message: Value,
+    pub(crate) attachment: Option<Attachment>,
+    /// How a call was refused whose result this is.
+    #[serde(rename = "toolDenialKind")]
+    pub(crate) denial: Option<String>,
+    /// True if that call was refused before it ran.
+    #[serde(rename = "toolDenialBeforeRun")]
+    pub(crate) before_run: bool,
 }
 
-/// An entry with its moment.
-#[derive(Deserialize)]
-struct Dated {
-    timestamp: Time,
-    #[serde(flatten)]
-    entry: Entry,
+/// A remark of the agent program.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Attachment {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) decision: String,
+    #[serde(rename = "toolUseID")]
+    pub(crate) id: Option<String>,
 }
 
 impl Entry {
     /// True if the model wrote the entry. The agent program writes entries in the model's name too: the API's refusals, for example.
     fn is_work(&self) -> bool {
         self.kind == "assistant" && !self.is_api_error && self.message["model"] != "<synthetic>"
+    }
+
+    /// The blocks of its message.
+    pub(crate) fn blocks(&self) -> &[Value] {
+        self.message["content"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// When it was written.
+    pub(crate) fn at(&self) -> Option<Time> {
+        self.timestamp.as_str()?.parse().ok()
     }
 }
 
@@ -178,10 +172,9 @@ impl Answer {
 /// True if a call's result was written since this moment: the result of the call with this id, or of any. Only the end of a long
 /// transcript is read.
 pub fn has_result_since(transcript: impl Read + Seek, since: Time, of: Option<&str>) -> bool {
-    let is_one = |Dated { timestamp, entry }: Dated| {
-        let mut blocks = entry.message["content"].as_array().into_iter().flatten();
+    let is_one = |entry: Entry| {
         let is_it = |block: &Value| block["type"] == "tool_result" && of.is_none_or(|id| block["tool_use_id"] == id);
-        timestamp >= since && entry.kind == "user" && blocks.any(is_it)
+        entry.at().is_some_and(|at| at >= since) && entry.kind == "user" && entry.blocks().iter().any(is_it)
     };
     end_of(transcript, |line| (line.contains("\"tool_result\"") && serde_json::from_str(line).is_ok_and(is_one)).then_some(())).is_some()
 }
@@ -253,7 +246,7 @@ pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
     while let Ok(Some(line)) = lines.next_line() {
         let text = line.text();
         if text.contains(DEFERRED) {
-            if let Ok(Deferral { attachment: Some(Attachment { kind, id: Some(id) }) }) = serde_json::from_str(text)
+            if let Ok(Entry { attachment: Some(Attachment { kind, id: Some(id), .. }), .. }) = serde_json::from_str(text)
                 && kind == DEFERRED
             {
                 last = SuspendedCall::Waits(id);
@@ -275,10 +268,8 @@ pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
 
 /// The results of tool calls that an entry holds. Entries about requests copy earlier results, and do not count.
 fn results(entry: &str) -> Vec<Value> {
-    let Ok(InFolder { kind, message: Some(Message { content: Value::Array(blocks) }), .. }) = serde_json::from_str(entry) else {
-        return Vec::new();
-    };
-    if kind == "user" { blocks.into_iter().filter(|block| block["type"] == "tool_result").collect() } else { Vec::new() }
+    let entry: Entry = serde_json::from_str(entry).unwrap_or_default();
+    if entry.kind == "user" { entry.blocks().iter().filter(|block| block["type"] == "tool_result").cloned().collect() } else { Vec::new() }
 }
 
 /// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has
@@ -287,21 +278,20 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
     let mut lines = BoundedLines::new(transcript);
     let (mut open, mut folder) = (Vec::new(), None);
     while let Ok(Some(line)) = lines.next_line() {
-        let Ok(entry) = serde_json::from_str::<InFolder>(line.text()) else { continue };
-        folder = entry.cwd.or(folder);
-        if let Some(Attachment { kind, id: Some(id) }) = &entry.attachment
+        let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
+        folder = entry.cwd.clone().or(folder);
+        if let Some(Attachment { kind, id: Some(id), .. }) = &entry.attachment
             && kind == DEFERRED
         {
             // A deferred call has no result in this turn, and changes no folder. It is made again when the session goes on.
             open.retain(|known| known != id || known == call);
         }
-        let content = entry.message.map(|message| message.content).unwrap_or_default();
-        let is_prompt = entry.kind == "user" && !content.as_array().is_some_and(|blocks| blocks.iter().any(|b| b["type"] == "tool_result"));
+        let is_prompt = entry.kind == "user" && !entry.blocks().iter().any(|block| block["type"] == "tool_result");
         if is_prompt {
             // Calls of an earlier turn that was cut have no result, and never will.
             open.retain(|known| known == call);
         }
-        for block in content.as_array().into_iter().flatten() {
+        for block in entry.blocks() {
             match (block["type"].as_str(), block["id"].as_str(), block["tool_use_id"].as_str()) {
                 (Some("tool_use"), Some(id), _) => open.push(id.to_owned()),
                 (Some("tool_result"), _, Some(id)) => open.retain(|known| known != id),
