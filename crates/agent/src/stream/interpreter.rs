@@ -12,7 +12,7 @@ use crate::stream::dirty_line::{self, Found};
 use crate::stream::item::{Asker, Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
 use crate::stream::ledger::{self, Ledger};
 use crate::stream::lines::Line;
-use crate::stream::verdict::{self, Spent, Verdict};
+use crate::stream::verdict::{self, Spent};
 use crate::stream::wire::{self, Message, repair};
 use askbox_mailbox::untrusted::Untrusted;
 
@@ -243,23 +243,7 @@ impl Interpreter {
     fn result(&mut self, line: &str) -> Result<Vec<StreamItem>> {
         let outcome = verdict::read(line, &mut self.spent)?;
         self.round_trip = RoundTrip::None;
-        let api_error_status = match outcome.verdict {
-            Verdict::ApiError { status, .. } => status,
-            _ => None,
-        };
-        let event = EventKind::Result {
-            is_error: outcome.is_error,
-            text: outcome.text.clone(),
-            terminal_reason: outcome.terminal_reason.clone(),
-            stop_reason: outcome.stop_reason.clone(),
-            api_error_status,
-            cost_usd: outcome.cost_usd,
-            tokens: outcome.tokens,
-            turns: outcome.turns,
-            duration_ms: outcome.duration_ms,
-            files_touched: self.ledger.files().to_vec(),
-        };
-        Ok(vec![StreamItem::Event(event), StreamItem::TurnEnded(Box::new(outcome))])
+        Ok(outcome.into_items(self.ledger.files()).into())
     }
 }
 

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::events::Tokens;
-use crate::stream::bounded;
+use crate::events::{EventKind, Tokens};
 use crate::stream::wire::{self, Raw};
+use crate::stream::{StreamItem, bounded};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The end of a turn, and its cost.
@@ -37,6 +37,29 @@ pub struct TurnOutcome {
     pub turns: u64,
     /// Wall time of this turn in milliseconds, as the agent measured it.
     pub duration_ms: u64,
+}
+
+impl TurnOutcome {
+    /// The turn's last event, and its end. `files` are those that it touched.
+    pub(crate) fn into_items(self, files: &[Untrusted]) -> [StreamItem; 2] {
+        let api_error_status = match self.verdict {
+            Verdict::ApiError { status, .. } => status,
+            _ => None,
+        };
+        let event = EventKind::Result {
+            is_error: self.is_error,
+            text: self.text.clone(),
+            terminal_reason: self.terminal_reason.clone(),
+            stop_reason: self.stop_reason.clone(),
+            api_error_status,
+            cost_usd: self.cost_usd,
+            tokens: self.tokens,
+            turns: self.turns,
+            duration_ms: self.duration_ms,
+            files_touched: files.to_vec(),
+        };
+        [StreamItem::Event(event), StreamItem::TurnEnded(Box::new(self))]
+    }
 }
 
 /// The end of a turn.

@@ -291,23 +291,7 @@ impl Client {
             verdict,
         };
         self.cost.0 = self.cost.1.or(self.cost.0);
-        let api_error_status = match outcome.verdict {
-            Verdict::ApiError { status, .. } => status,
-            _ => None,
-        };
-        items.push(StreamItem::Event(EventKind::Result {
-            is_error: outcome.is_error,
-            text: outcome.text.clone(),
-            terminal_reason: outcome.terminal_reason.clone(),
-            stop_reason: outcome.stop_reason.clone(),
-            api_error_status,
-            cost_usd: outcome.cost_usd,
-            tokens: outcome.tokens,
-            turns: outcome.turns,
-            duration_ms: outcome.duration_ms,
-            files_touched: self.ledger.files().to_vec(),
-        }));
-        items.push(StreamItem::TurnEnded(Box::new(outcome)));
+        items.extend(outcome.into_items(self.ledger.files()));
         items
     }
 }
