@@ -16,7 +16,6 @@
 //! | `expire` | the event comes that a question waits for, or its time ends |
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
-//! | [`late_answer`] | an answer after the end of its round is kept with it |
 //! | `too_late` | the errors for an answer that comes too late; a step of [`accept`] |
 //! | [`settle`] | completes a transition that another process left half done |
 //! | [`replayed`] | copies of answers that were taken back, beside the question's own file |
@@ -29,7 +28,6 @@ pub mod answered_by_hand;
 pub mod close;
 pub mod expire;
 pub mod intake;
-pub mod late_answer;
 pub mod offered;
 pub mod post;
 pub mod quarantined_round;

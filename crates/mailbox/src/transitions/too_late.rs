@@ -1,13 +1,18 @@
 //! The errors for an answer that comes too late. They say who answered first, and if the answer is kept all the same.
+//!
+//! Late answers. A late answer arrives after its round has ended unanswered. It is kept in the document's `late_answers` and shown,
+//! but no agent is launched for it.
 
-use crate::documents::answer::{Answer, BY_EVENT};
-use crate::error::Error;
+use crate::audit::{self, Entry};
+use crate::documents::answer::{Answer, BY_EVENT, MAX_ANSWER};
+use crate::documents::question::{MAX_UNTIL_CLOSED, QuestionDocument};
+use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::near_id;
-use crate::transitions::late_answer;
+use crate::listing::{closings, near_id};
+use crate::round::Round;
 use crate::who::caller::Caller;
-use crate::{read_question, round};
+use crate::{disk, read_question, round};
 
 /// Returns the error for an answer while an earlier one of the same workflow still waits for its run.
 pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
@@ -22,7 +27,7 @@ pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error 
     )
 }
 
-/// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept (see [`late_answer`]).
+/// Returns the error for an answer when no question is pending. It says who answered first. A late answer is kept.
 pub(super) fn nothing_pending(
     mailbox: &Mailbox,
     workflow: &WorkflowId,
@@ -69,9 +74,54 @@ pub(super) fn nothing_pending(
         Some(_) => "was answered by the asker's default",
         None => ended,
     };
-    let kept = match late_answer::keep(mailbox, &last, reply) {
+    let kept = match keep(mailbox, &last, reply) {
         Ok(()) => "your answer is kept with it and nothing is run".to_owned(),
         Err(e) => format!("your answer could not be kept with it: {e}"),
     };
     Error::conflict(format!("the question of {workflow} {ended}{how} before you answered; {kept}"), hint)
+}
+
+/// The largest number of late answers that a round keeps.
+pub const MAX_LATE: usize = 32;
+
+/// The longest `late_answers`, in bytes of its JSON.
+pub const MAX_LATE_BYTES: usize = 16 << 20;
+
+/// Adds an answer to a round's `late_answers`. The caller holds the workflow's lock.
+///
+/// # Errors
+/// [`Error::Invalid`] if the answer is too long, or if the round already keeps [`MAX_LATE`] late answers or [`MAX_LATE_BYTES`] of
+/// them. [`Error::Io`] if the system refuses. Nothing is changed then.
+pub fn keep(mailbox: &Mailbox, round: &Round, reply: Answer) -> Result<()> {
+    let path = round.path(mailbox);
+    let mut document = read_question::document(&path)?;
+    let entry = Entry::about_round("late_answer", &round.id).answer(document.typed.hash().ok(), &reply).by(&reply.by).why(reply.means());
+    let length = reply.value.as_ref().map_or(0, |value| value.to_text().len());
+    if length > MAX_ANSWER {
+        return Err(full(format!("is {length} bytes long, the limit is {MAX_ANSWER}")));
+    }
+    if document.typed.late_answers.len() >= MAX_LATE {
+        return Err(full(format!("holds {MAX_LATE} answers already")));
+    }
+    document.typed.late_answers.push(reply);
+    document.update()?;
+    let bytes = in_json(&document);
+    if bytes > MAX_LATE_BYTES {
+        return Err(full(format!("would take {bytes} bytes with your answer, the limit is {MAX_LATE_BYTES}")));
+    }
+    let file = document.to_file_within(MAX_UNTIL_CLOSED)?;
+    match round.folder {
+        Folder::Closed => closings::changing(mailbox, &round.id, || disk::replace(&path, &file))?,
+        _ => disk::replace(&path, &file)?,
+    }
+    audit::record(mailbox, entry);
+    Ok(())
+}
+
+fn in_json(document: &QuestionDocument) -> usize {
+    document.field("late_answers").map_or(0, str::len)
+}
+
+fn full(problem: String) -> Error {
+    Error::invalid("late_answers", problem, "put the text into a file, or tell the asker yourself")
 }

@@ -2,8 +2,6 @@
 //!
 //! - `live`: the current activity of a run, derived from its events
 //! - `so_far`: the same of one attempt, kept beside its events, so that a reader does not read them all
-//! - `partial`: the file of the text that the model is generating
 
 pub mod live;
-pub mod partial;
 pub mod so_far;

@@ -5,6 +5,8 @@
 //!
 //! It is a [derived file](askbox_mailbox::derived) of the beginning of `events.jsonl`. It counts only if the events go on with a greater
 //! number there. Otherwise all events are read.
+//!
+//! The file `partial.jsonl` of an attempt: the text that the model is generating.
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
@@ -97,6 +99,14 @@ fn apply(lines: &mut BufReader<File>, mut live: Live, mut after: Option<u64>, pa
         }
         live.apply(&event);
     }
+}
+
+/// The largest size of `partial.jsonl`, in bytes. Further pieces of that text are left out.
+pub(crate) const LARGEST_PARTIAL: u64 = 4 << 20;
+
+/// The path of an attempt's file.
+pub fn partial_path(folder: &Path) -> PathBuf {
+    folder.join("partial.jsonl")
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@
 //! - `once`: the marks of calls that are made at most once in a round
 //! - `trace`: the ids of the spans of a round, and the trace that a run is given
 //! - `turn_ending`: what the outcome of an agent's turn means
-//! - `program_exit`: what the exit status of a program means
 //! - `no_result`: the final texts that are not a result, because they only say that the agent waits
 
 pub mod acp_session;
@@ -27,11 +26,10 @@ pub mod failure;
 pub mod fetched;
 mod no_result;
 pub mod once;
-pub mod program_exit;
 pub mod record;
 pub mod stop_request;
 pub mod suspended_call;
 pub mod trace;
-mod turn_ending;
+pub mod turn_ending;
 pub mod unasked;
 pub mod used_answer;

@@ -29,14 +29,12 @@
 //! - `plan`: the first attempt: fresh session or fork, folder, runner
 //! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
 //! - `moved_folder`: finds a working folder that was renamed
-//! - `hand_started`: an agent that the person who answered has started, so that no second one is
 //! - `heard`: whether the agent has heard the answer that it was given
 //! - `waiting_sessions`: keeps the transcripts that an answer will continue
 //! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
 
 mod auto;
 mod choose;
-mod hand_started;
 pub mod heard;
 pub mod inline;
 pub mod moved_folder;

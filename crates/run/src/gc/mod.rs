@@ -18,18 +18,14 @@
 //! | `collect` | the course of a gc |
 //! | `archive_rounds` | the course of the archiving |
 //! | `archive_logs` | archives old parts of the audit trail, and old bookings |
-//! | `cost` | the space that closed rounds take |
 //! | `open_workflows` | which workflows are not over |
 //! | `select` | which rounds of a workflow may be removed |
 //! | `round_files` | which files a round has |
-//! | `abandoned_files` | files of posts that were killed |
 //! | `remove_rounds` | the removal. It also completes the work of an interrupted gc |
 
-mod abandoned_files;
 mod archive_logs;
 mod archive_rounds;
 mod collect;
-mod cost;
 mod open_workflows;
 mod pass;
 mod remove_rounds;
@@ -37,5 +33,5 @@ mod round_files;
 mod select;
 
 pub use collect::{run, run_as};
-pub use cost::{Cost, cost};
 pub use pass::{Archived, Fate, GONE, Left, Policy, Report, Tally};
+pub use round_files::{Cost, cost};

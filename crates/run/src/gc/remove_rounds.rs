@@ -1,16 +1,19 @@
 //! The removal of rounds and workflows. After each step, a round either exists or does not.
+//!
+//! The files of posts that were killed before their question was there. They belong to no round.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::gc::open_workflows;
 use crate::gc::pass::{GONE, Gc, gone, named};
-use crate::gc::round_files;
+use crate::gc::{open_workflows, round_files};
 use crate::money::{workflow_cost, workflow_time};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::listing::{list, recent_rounds};
-use askbox_mailbox::{Error, Folder, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, read_question};
+use askbox_mailbox::{
+    Error, Folder, IoContext, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, read_question, round,
+};
 
 impl Gc<'_> {
     /// Removes rounds of a workflow. `goes_on` is true if other rounds of it stay. The cost of the removed rounds is then added to its
@@ -159,5 +162,39 @@ impl Gc<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Gc<'_> {
+    /// Removes the attached files whose round does not exist, once they are old enough that no post is still writing them.
+    pub(super) fn remove_abandoned_files(&mut self) -> Result<()> {
+        for id in attachments::settled_rounds(self.mailbox)? {
+            // Most rounds are found without their workflow's lock.
+            if round::is_claimed_or_closed(self.mailbox, &id) {
+                continue;
+            }
+            let _lock = self.mailbox.lock(&id.workflow)?;
+            if self.may_have_files(&id)? {
+                continue;
+            }
+            match attachments::remove(self.mailbox, &id) {
+                Ok(removed) => *self.tally.bytes.get_or_insert_default() += removed.bytes,
+                Err(e) => self.left(&id.to_string(), &e),
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a document of this round exists, or a document that cannot be read may be of this round.
+    fn may_have_files(&self, id: &RoundId) -> Result<bool> {
+        let waits = || named(self.mailbox, &id.workflow).map_or(true, |named| named.contains(&id.question));
+        Ok(round::is_claimed_or_closed(self.mailbox, id) || waits() || self.is_in_quarantine(&id.workflow)?)
+    }
+
+    /// True if a file of this workflow lies in quarantine. A person may repair it.
+    fn is_in_quarantine(&self, workflow: &WorkflowId) -> Result<bool> {
+        let folder = self.mailbox.folder(Folder::Quarantine);
+        let mut names = disk::entries(&folder).io("read", &folder)?;
+        Ok(names.any(|entry| entry.map_or(true, |entry| entry.name.as_encoded_bytes().starts_with(workflow.as_str().as_bytes()))))
     }
 }

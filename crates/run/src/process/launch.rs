@@ -12,9 +12,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::attempt::program_exit::LATER;
 use crate::attempt::record::{self, Begin, Run};
 use crate::attempt::trace;
+use crate::attempt::turn_ending::LATER;
 use crate::process::permitted::WorkFolder;
 use crate::process::programs::{self, relaunch};
 use crate::process::{agent_lock, run_processes, signals};

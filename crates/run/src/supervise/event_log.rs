@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::activity::partial::{LARGEST_PARTIAL, partial_path};
 use crate::activity::so_far;
+use crate::activity::so_far::{LARGEST_PARTIAL, partial_path};
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
 use askbox_agent::events::{Event, EventKind, EventWriter, FILE_LIMIT, Generated, LINE_LIMIT, read_tail, write_line};

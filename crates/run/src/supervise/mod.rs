@@ -20,7 +20,6 @@
 //! |---|---|
 //! | `supervisor` | the steps above |
 //! | `ownership` | the attempt, and how this process becomes its only supervisor |
-//! | `start` | the kind of the runner decides what is started |
 //! | `start_program` | from a claimed attempt to a program that has its round |
 //! | `start_acp` | from a claimed attempt to an agent that speaks ACP, and is asked what it can do |
 //! | `start_agent` | from a claimed attempt to an agent that has its first message; checks that the agent program knows the role that the run asks for |
@@ -41,7 +40,6 @@ pub mod hooks;
 pub mod ladder;
 pub mod ownership;
 pub mod run_message;
-pub(crate) mod start;
 pub(crate) mod start_acp;
 pub(crate) mod start_agent;
 pub(crate) mod start_program;

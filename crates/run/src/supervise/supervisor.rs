@@ -1,4 +1,6 @@
 //! Supervises one attempt from its launch to its end.
+//!
+//! Starts the process of a claimed attempt and gives it the round. The kind of the workflow's runner decides how.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +17,10 @@ use crate::supervise::attend::conclusion::Attended;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::supervise::run_message::{self, Stopper};
-use crate::supervise::start;
-use crate::supervise::started_agent::Launch;
+use crate::supervise::started_agent::{Launch, Started};
+use crate::supervise::{start_acp, start_agent, start_program};
 use askbox_agent::events::Event;
-use askbox_config::{Config, EXEC};
+use askbox_config::{Config, EXEC, RunnerKind};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, read_question, workflows};
 
 /// How long the supervisor keeps trying to record a delivered run, because no other process knows that it was delivered.
@@ -65,7 +67,7 @@ pub fn supervise(
     let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
     let Attended { ending, last_event, is_session_written } = match refusal {
         Some(ending) => ending.into(),
-        None => match start::start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
+        None => match start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
             Err(e @ (Error::Failed { .. } | Error::Invalid { .. })) => Ending::Hopeless { why: e.to_string(), mend: e.hint() }.into(),
             Err(e) => Ending::of_trouble(&e).into(),
@@ -157,5 +159,17 @@ fn finish(mailbox: &Mailbox, config: &Config, run: &Run, ending: &Ending, log: &
             }
             other => return other,
         }
+    }
+}
+
+/// Launches the agent or the program of an attempt.
+pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Started> {
+    // The operator decides at each launch. The runner that the record has from an earlier launch is not a permission.
+    let (name, runner) = launch.config.runner_of(&launch.attempt.run.workflow_id)?;
+    launch.attempt.run.runner = name;
+    match runner.kind {
+        RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
+        RunnerKind::Program => start_program::start(launch, &runner),
+        RunnerKind::Acp => start_acp::start(launch, &runner),
     }
 }

@@ -6,7 +6,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::activity::partial::{LARGEST_PARTIAL, partial_path};
+use crate::activity::so_far::{LARGEST_PARTIAL, partial_path};
 use crate::attempt::record;
 use askbox_agent::events::{self, Event, EventKind, EventLine};
 use askbox_mailbox::disk::Lock;

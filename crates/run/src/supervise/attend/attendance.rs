@@ -1,23 +1,31 @@
 //! The parts of a run while its supervisor attends to it, and the loop of the attending thread: one message or deadline after the other,
 //! until the agent has ended.
+//!
+//! The end of a plain program: its exit status is the verdict on its work.
+//!
+//! An agent whose result came on a line that cannot be read, or did not come at all. Its transcript shows whether it has ended its turn.
 
+use std::fs::File;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
+use crate::attempt::turn_ending;
 use crate::supervise::acp_state::AcpTalk;
-use crate::supervise::attend::conclusion::{Attended, Outcome, last_words};
+use crate::supervise::attend::conclusion::{Attended, COMPLAINT_PATIENCE, Outcome, last_words};
 use crate::supervise::attend::hold_requests::Requests;
 use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::session::Session;
+use crate::supervise::attend::stopped_calls;
 use crate::supervise::attend::stopping::{EXIT_GRACE, OpenCalls, Stopping};
 use crate::supervise::event_log::EventLog;
 use crate::supervise::run_message::RunMessage;
 use crate::supervise::started_agent::Started;
 use askbox_agent::events::EventKind;
-use askbox_agent::program::Exit;
+use askbox_agent::program::{AWAITS_PERSON, COMPLETED, Exit, NOT_DONE};
+use askbox_agent::transcript;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::Mailbox;
 use askbox_mailbox::untrusted::Untrusted;
@@ -212,5 +220,66 @@ impl Attendance<'_, '_> {
             self.live.log.event(EventKind::Silent { seconds: silence.as_secs() });
             self.end_wait_for_unread_result();
         }
+    }
+}
+
+impl Attendance<'_, '_> {
+    /// Notes the ending that the exit of a program means. Does nothing for an agent, whose stream has the verdict.
+    pub(super) fn program_ended(&mut self, exit: &Exit) {
+        let Some((text, cost_usd)) = self.live.agent.of_program(|output| (output.result(), output.cost_usd())) else { return };
+        let ending = turn_ending::ending(exit, text, cost_usd, || self.live.agent.last_complaint(COMPLAINT_PATIENCE));
+        self.live.look_for_question();
+        let ended = match &ending {
+            Ending::Delivered { .. } => COMPLETED,
+            Ending::Awaits { .. } => AWAITS_PERSON,
+            _ => NOT_DONE,
+        };
+        self.record_result(ended);
+        self.outcome.note_turn(ending);
+    }
+
+    /// Books the dollars of a program that was stopped. Its status is not a verdict, so the event is not a receipt.
+    pub(super) fn program_stopped(&mut self) {
+        if self.live.agent.of_program(|output| output.cost_usd()).flatten().is_some() {
+            self.record_result(NOT_DONE);
+        }
+    }
+
+    fn record_result(&mut self, ended: &str) {
+        let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let event = self.live.agent.of_program(|output| output.result_event(ended, took));
+        event.into_iter().for_each(|event| self.live.log.event(event));
+    }
+}
+
+impl Attendance<'_, '_> {
+    /// Lets an agent exit that has ended its turn, and whose result must be on a line that could not be read. It waits for another message,
+    /// which will not come.
+    pub(super) fn end_wait_for_unread_result(&mut self) {
+        if self.unread_line.is_some() && self.last_words().is_some() {
+            self.live.log.note("the agent's transcript shows that its turn has ended, but its result could not be read: it may exit");
+            self.stopping.let_it_exit(&mut self.live);
+        }
+    }
+
+    /// Takes the agent's last words from its transcript as its result, if it has ended its turn, and no turn came to its end here.
+    pub(super) fn conclude_from_transcript(&mut self, exit: &Exit) {
+        if (exit.status == Some(0) || self.live.was_signalled)
+            && let Some(text) = self.last_words()
+        {
+            self.live.log.note("no result of the agent could be read: its last words in its transcript count as the result");
+            self.session.had_a_turn(&self.live, &self.live.run.session_id.to_string().into());
+            self.outcome.note_turn(Ending::Delivered { text: text.into(), cost_usd: None });
+        }
+    }
+
+    fn last_words(&self) -> Option<String> {
+        if self.live.agent.kind != RunnerKind::Claude || !self.outcome.is_open() {
+            return None;
+        }
+        let run = self.live.run;
+        let told = (1..=run.attempt).map(|attempt| Run { attempt, ..run.clone() }.continue_id().to_string());
+        let messages: Vec<String> = told.chain([run.message_id.to_string()]).collect();
+        transcript::last_words(File::open(stopped_calls::transcript_of(&self.live)?).ok()?, &messages)
     }
 }

@@ -6,13 +6,14 @@
 //! If the supervisor dies during the hold, or the time of the run is over, the question stays and the attempt is *asking*. The answer
 //! then continues the session, which makes its call again. If the server then asks exactly the same question, it gets the answer at
 //! once. An answer is given only once: its round is marked before.
+//!
+//! The asker of a form, in words.
 
 use crate::asking::form::Form;
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
-use crate::supervise::attend::asker;
-use crate::supervise::attend::held_requests::{Request, Undecided};
+use crate::supervise::attend::hold_requests::{Request, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words::inserted::{at_the_end, within};
 use crate::words::{self, beside_reply};
@@ -79,7 +80,7 @@ impl Forms {
 }
 
 fn question_of(run: &Run, asked: &Elicitation, form: &Form, remark: Option<&str>) -> Question {
-    let mut question = form.question(&run.workflow_id, &asker::name(run, &asked.asker), asked, remark);
+    let mut question = form.question(&run.workflow_id, &name(run, &asked.asker), asked, remark);
     question.cwd.clone_from(&run.cwd);
     question
 }
@@ -110,7 +111,7 @@ pub(super) fn answer(
                 }
             },
             Err(problem) => {
-                live.log.note(format!("{} waits: the answer does not fit its form", asker::named(live.run, &asked.asker)));
+                live.log.note(format!("{} waits: the answer does not fit its form", named(live.run, &asked.asker)));
                 let remark = format!("The answer before did not fit: {problem}.");
                 let next = question_of(live.run, asked, form, Some(&remark));
                 return Some((next, format!("the answer does not fit the form: {problem}")));
@@ -119,7 +120,7 @@ pub(super) fn answer(
         Some(_) => (FormReply::Decline, "was told that the user declines"),
     };
     // The agent reads the remark with the result of its call.
-    let server = matches!(asked.asker, Asker::Server(_)).then(|| asker::name(live.run, &asked.asker));
+    let server = matches!(asked.asker, Asker::Server(_)).then(|| name(live.run, &asked.asker));
     let remark = answer.and_then(|answer| beside_reply(server.as_deref(), answer));
     remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
     reply_to(live, asked, &reply, what);
@@ -128,7 +129,7 @@ pub(super) fn answer(
 
 /// Sends the reply. If the agent's program has no way to say it, the agent is told after its turn.
 fn reply_to(live: &mut LiveRun<'_, '_>, asked: &Elicitation, reply: &FormReply, what: &str) {
-    let named = asker::named(live.run, &asked.asker);
+    let named = named(live.run, &asked.asker);
     if live.reply_to_form(asked.request_id.raw(), reply) {
         return live.log.note(format!("{named} {what}"));
     }
@@ -178,7 +179,7 @@ pub(super) fn undecided(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &U
             let waiting = read_question::pending(live.mailbox, &live.run.workflow_id)
                 .and_then(|document| round::of_pending(live.mailbox, &document.typed));
             let (Error::Conflict { .. }, Ok(waiting)) = (e, waiting) else { return cancel(live, asked, &why) };
-            match unasked::note(live.mailbox, &waiting, &asker::name(live.run, &asked.asker)) {
+            match unasked::note(live.mailbox, &waiting, &name(live.run, &asked.asker)) {
                 Ok(()) => reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(&why)),
                 Err(e) => {
                     live.log.note(format!("the agent will not be told that its user was not asked: {e}"));
@@ -208,4 +209,23 @@ fn cancel_and_tell(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str, w
 
 fn told_nobody_decided(why: &str) -> String {
     format!("was told that nobody decided: {why}")
+}
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 60;
+
+/// The name in the question. An agent that speaks ACP has the name of its runner, which the operator has chosen.
+pub(super) fn name(run: &Run, asker: &Asker) -> String {
+    match asker {
+        Asker::Server(name) => text::excerpt(&name.one_line(), LONGEST_NAME),
+        Asker::Agent | Asker::AgentOrServer => text::excerpt(&run.runner, LONGEST_NAME),
+    }
+}
+
+/// The asker inside a sentence.
+pub(super) fn named(run: &Run, asker: &Asker) -> String {
+    match asker {
+        Asker::Server(_) => format!("the MCP server `{}`", name(run, asker)),
+        Asker::Agent | Asker::AgentOrServer => format!("the agent `{}`", name(run, asker)),
+    }
 }

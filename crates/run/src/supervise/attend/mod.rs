@@ -10,28 +10,20 @@
 //! | `session` | whether the session has begun, is on record, and has its message |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
-//! | `held_requests` | a request that waits |
 //! | `elicitations` | the forms of the agent's MCP servers, and of an agent that speaks ACP |
-//! | `asker` | the asker of a form, in words |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
-//! | `unread_result` | an agent whose result cannot be read is concluded from its transcript |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
-//! | `program_end` | what the exit status of a plain program means |
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
 //! | `conclusion` | the outcome of the turns, and how the attempt ended |
 
 mod acp_talk;
-mod asker;
 pub(crate) mod attendance;
 pub(crate) mod conclusion;
 mod elicitations;
-mod held_requests;
 mod hold_requests;
 mod limits;
 mod live_run;
-mod program_end;
 mod session;
 mod stopped_calls;
 mod stopping;
 mod stream_items;
-mod unread_result;
