@@ -55,16 +55,7 @@ impl Interpreter {
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
     pub fn interrupted(&self, how: impl Into<Untrusted>) -> EventKind {
-        let (tool_calls, tool_calls_omitted) = self.ledger.calls();
-        EventKind::Interrupted {
-            how: how.into(),
-            text: self.ledger.words().as_str().into(),
-            report: None,
-            tool_calls,
-            tool_calls_omitted,
-            files_touched: self.ledger.files().to_vec(),
-            session_id: self.session_id.clone(),
-        }
+        self.ledger.interrupted(how.into(), self.session_id.clone())
     }
 
     /// The items of this line, in order. A line without meaning for askbox becomes one event `raw`.

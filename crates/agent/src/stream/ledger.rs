@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::events::ToolSummary;
+use crate::events::{EventKind, ToolSummary};
 use crate::stream::bounded::{head, tail};
 use crate::stream::lines::Line;
 use crate::stream::wire::{self, Raw};
@@ -44,6 +44,13 @@ struct Open {
 }
 
 impl Ledger {
+    /// The event with the work of a turn that was interrupted. `how` says what stopped it.
+    pub(crate) fn interrupted(&self, how: Untrusted, session_id: Option<Untrusted>) -> EventKind {
+        let (tool_calls, tool_calls_omitted) = self.calls();
+        let (text, files_touched) = (self.words().as_str().into(), self.files().to_vec());
+        EventKind::Interrupted { how, text, report: None, tool_calls, tool_calls_omitted, files_touched, session_id }
+    }
+
     pub(crate) fn new_turn(&mut self) {
         self.words.clear();
         self.unfinished.clear();

@@ -123,11 +123,7 @@ pub fn agent_call(
     if without_our_settings(runner).is_none() {
         call = call.settings(settings);
     }
-    call = call
-        .allowed_tools(readable)
-        .allowed_tools(&runner.allowed_tools)
-        .extra_args(&runner.args)
-        .scrub(std::env::vars_os().map(|(name, _)| name));
+    call = call.allowed_tools(readable).allowed_tools(&runner.allowed_tools).extra_args(&runner.args).scrub(own_environment());
     for (option, value) in [("--model", &run.model), ("--agent", &run.role)] {
         call.args.extend(value.iter().map(|v| format!("{option}={v}").into()));
     }
@@ -140,13 +136,7 @@ pub fn agent_call(
     if let Some(dir) = &run.config_dir {
         call = call.config_dir(dir);
     }
-    if let Some(path) = path_with_our_programs() {
-        call = call.env("PATH", path);
-    }
-    for (name, value) in environment(mailbox, run, handed) {
-        call = call.env(name, value);
-    }
-    runner.env.iter().fold(call, |call, (name, value)| call.env(name, value))
+    in_environment(call, mailbox, run, runner, handed)
 }
 
 /// The environment variable with the path of the file that a program gets on its standard input too.
@@ -156,18 +146,21 @@ pub const ROUND_FILE: &str = "ASKBOX_ROUND";
 pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed, round: &Path) -> Invocation {
     let args = runner.args.iter().map(|arg| arg.replace("{workflow_id}", run.workflow_id.as_str()));
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(args);
-    in_environment(call.env(ROUND_FILE, round), mailbox, run, runner, handed)
+    in_environment(call.scrub(own_environment()).env(ROUND_FILE, round), mailbox, run, runner, handed)
 }
 
 /// The call of an agent that speaks ACP, for an attempt.
 pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
     let call = Invocation::plain(Path::new(&runner.program)).extra_args(&runner.args);
-    in_environment(call, mailbox, run, runner, handed)
+    in_environment(call.scrub(own_environment()), mailbox, run, runner, handed)
+}
+
+fn own_environment() -> impl Iterator<Item = OsString> {
+    std::env::vars_os().map(|(name, _)| name)
 }
 
 /// The call in the environment of a run, with the operator's variables last.
-fn in_environment(call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
-    let mut call = call.scrub(std::env::vars_os().map(|(name, _)| name));
+fn in_environment(mut call: Invocation, mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
     if let Some(path) = path_with_our_programs() {
         call = call.env("PATH", path);
     }

@@ -219,16 +219,7 @@ impl Client {
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
     pub fn interrupted(&self, how: &str) -> EventKind {
-        let (tool_calls, tool_calls_omitted) = self.ledger.calls();
-        EventKind::Interrupted {
-            how: how.into(),
-            text: self.ledger.words().as_str().into(),
-            report: None,
-            tool_calls,
-            tool_calls_omitted,
-            files_touched: self.ledger.files().to_vec(),
-            session_id: self.session.as_ref().map(|_| self.name.clone()),
-        }
+        self.ledger.interrupted(how.into(), self.session.as_ref().map(|_| self.name.clone()))
     }
 }
 
