@@ -13,19 +13,15 @@
 //!
 //! | room | idea |
 //! |---|---|
-//! | `on_demand` | a person's commands to one run: run it now, or stop it |
-//! | `recovery`, `delegated` | claimed rounds without a supervisor; a run as an iterator, for programs that delegate work |
-//! | `supervise` | one attempt in the hands of its supervisor, from its launch to its end or its stop |
-//! | `asking` | what a foreign program asks becomes a question, and its answer the program's reply |
-//! | `story` | what became of a round: its state, the cause why it stands still, and the command that changes it |
-//! | `view`, `task` | the history and the tail of runs; a run that begins with a prompt instead of an answer |
-//! | `activity`, `process` | what a run does now; the agent's process: launch, pipes, descendants, and where it may work |
-//! | `approval`, `claim`, `money`, `prompt` | a person's permission for one tool call; taking a round, and planning its first attempt; the costs of runs, and the limits on them; the message that carries the answer |
-//! | `breaker` | the times when no run, or only one, may be launched |
-//! | `delivery` | who goes on with an answer: a launched agent, a waiting process, the session that asked, or a main agent |
-//! | `attempt` | the record of an attempt, its failure, its ending |
-//! | `words` | the sentences that tell a model what a person has said |
-//! | `archive` | closed rounds of long ago, in one compressed file a month |
+//! | `on_demand`, `delegated`, `chain` | a person's commands to one run: run it now, or stop it; a run as an iterator, for programs that delegate work; workflows that start workflows |
+//! | `recovery`, `view` | claimed rounds without a supervisor; the history and the tail of runs |
+//! | `supervise`, `story` | one attempt in the hands of its supervisor; what became of a round, and the command that changes it |
+//! | `asking`, `task`, `gc` | what a foreign program asks becomes a question, and its answer the program's reply; a run that begins with a prompt instead of an answer; archiving and removing rounds that ended long ago |
+//! | `claim`, `activity` | taking a round, and planning its first attempt; what a run does now |
+//! | `process` | the agent's process: launch, pipes, descendants, and where it may work |
+//! | `prompt` | the message that carries the answer |
+//! | `approval`, `money`, `breaker`, `delivery` | a person's permission for one tool call; the costs of runs, and the limits on them; the times when no run, or only one, may be launched; who goes on with an answer |
+//! | `attempt`, `words`, `archive`, `log` | the record of an attempt, its failure, its ending; the sentences that tell a model what a person has said; closed rounds of long ago, in one compressed file a month; the watcher's log |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
