@@ -1,20 +1,22 @@
 //! Calls an agent program and reads its output.
 //!
-//! - [`claude`]: calls `claude`.
-//! - [`caller_env`]: the variables that a caller, such as a git hook, meant for itself.
-//! - [`transcript`]: finds and reads a session's transcript.
-//! - [`session_size`]: how large a session is, and whether its prompt cache is alive.
-//! - [`rejected_calls`]: the tool calls that an interrupt rejected in the user's name, from a transcript.
-//! - [`subagents`]: the files about the subagents inside a session.
-//! - [`dialog`]: the dialog of an attended session, and the signs that it is over.
-//! - [`sessions`]: the sessions that run on this machine, of each agent program that tells.
-//! - [`stream`]: reads the output of `claude`.
-//! - [`acp`]: speaks the Agent Client Protocol with any agent that knows it.
-//! - [`program`]: reads the output of any other program.
-//! - [`output`]: reads the output of any of them.
-//! - [`events`]: the events that a run records, the same for every agent program.
-//! - [`chain_signals`]: the lines in which agents of a chain tell each other that they wait.
-//! - `definitions`: the agents that are defined in files.
+//! | file | idea |
+//! |---|---|
+//! | [`claude`] | calls `claude` |
+//! | [`caller_env`] | variables that a caller, such as a git hook, meant for itself |
+//! | [`transcript`] | finds and reads a session's transcript |
+//! | [`session_size`] | how large a session is, and whether its prompt cache is alive |
+//! | [`rejected_calls`] | the tool calls that an interrupt rejected in the user's name |
+//! | [`subagents`] | the files about the subagents inside a session |
+//! | [`dialog`] | the dialog of an attended session, and the signs of its end |
+//! | [`sessions`] | the sessions on this machine, of each agent program that tells |
+//! | [`stream`] | reads the output of `claude` |
+//! | [`acp`] | speaks the Agent Client Protocol with any agent that knows it |
+//! | [`program`] | reads the output of any other program |
+//! | [`output`] | reads the output of any of them |
+//! | [`events`] | the events that a run records, the same for every agent program |
+//! | [`chain_signals`] | the lines by which agents of a chain say that they wait |
+//! | `definitions` | the agents that are defined in files |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -21,13 +21,13 @@
 //! | `conversation` | the loop: takes one step after another, for the agent and for each of its subagents |
 //! | `calls`, `outcome` | one tool call, from its hooks and rules to its result |
 //! | `place` | where a call's file lies: found once, for the decision and for the tool |
-//! | `tools/`, `tool_names`, `process` | the tools: shell, files, todo list |
+//! | `tools`, `tool_names`, `process` | the tools: shell, files, todo list |
 //! | `task` | the tool that starts a subagent: its own transcript, its own messages, only its conclusion returns |
 //! | `background` | tasks that work beside the conversation that started them |
 //! | `person` | the mailbox: asks a person, and takes the answer |
-//! | `rules/` | hooks, and whether a call needs a person |
+//! | `rules` | hooks, and whether a call needs a person |
 //! | `settings` | the operator's settings files |
-//! | `model/` | the Messages API: a request, its streamed reply, HTTP |
+//! | `model` | the Messages API: a request, its streamed reply, HTTP |
 //! | `host` | the surroundings of all conversations: input, signals, output, settings |
 //! | `events` | the lines on standard output, in Claude Code's form, so that `relaunch` reads them |
 //! | `program` | the program |

@@ -1,6 +1,6 @@
 //! `askbox conformance`, which checks other implementations of the mailbox, and the schemas of its documents.
 //!
-//! | module | idea |
+//! | file | idea |
 //! |---|---|
 //! | `conformance` | drives another implementation of the protocol, and prints what it violates |
 //! | `schema` | the JSON Schemas of all documents |

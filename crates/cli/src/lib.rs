@@ -1,13 +1,15 @@
 //! What the programs of askbox share, and what the three smallest of them do.
 //!
-//! - `args`: the arguments of all programs
-//! - `program`: how programs start, print, read and end
-//! - `terminal`: tables, the screen, views that stay up to date
-//! - `person`: what the inbox of a terminal and the page have in common
-//! - `ask_post`, `ask_answer`, `checkpoint`: the three programs
-//! - `ask_user_call`: a question that an agent asks by a call of `ask_user` of `askbox mcp`
-//! - `live_view`: a view that stays up to date until Ctrl-C
-//! - `hangup`: a command ends when its terminal does
+//! | file | idea |
+//! |---|---|
+//! | `args` | the arguments of all programs |
+//! | `program` | how programs start, print, read and end |
+//! | `terminal` | tables, the screen, views that stay up to date |
+//! | `person` | what the inbox of a terminal and the page have in common |
+//! | `ask_post`, `ask_answer`, `checkpoint` | the three programs |
+//! | `ask_user_call` | a question that an agent asks by the MCP tool `ask_user` |
+//! | `live_view` | a view that stays up to date until Ctrl-C |
+//! | `hangup` | a command ends when its terminal does |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -3,13 +3,16 @@
 //! Each key is described once, in the doc comment of its field. The file that `askbox init` writes, the table in
 //! `docs/configuration.md` and the JSON Schema are made from these descriptions.
 //!
-//! - `section`: the macro that defines a section, and the type of a key.
-//! - `sections`: the sections, one file each.
-//! - `tool_rule`: rules that name calls of tools. `shell_commands`: the commands that a line of shell could run.
-//! - `workflow_pattern`: patterns of workflow ids.
-//! - `settings`: all sections together, the list of keys, their defaults, and the checks of their values.
-//! - `parse`: finds the file, and reads its text.
-//! - `template`: the file that `askbox init` writes.
+//! | file | idea |
+//! |---|---|
+//! | `section` | the macro that defines a section, and the type of a key |
+//! | `sections` | the sections, one file each |
+//! | `tool_rule` | rules that name calls of tools |
+//! | `shell_commands` | the commands that a line of shell could run |
+//! | `workflow_pattern` | patterns of workflow ids |
+//! | `settings` | all sections together, with their keys, defaults and checks |
+//! | `parse` | finds the file, and reads its text |
+//! | `template` | the file that `askbox init` writes |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -4,29 +4,31 @@
 //! the round that was shown. If that round is over, the inbox says who answered first, and keeps the typed text. A key alone never decides:
 //! keys choose, and enter sends. If enter asks first, `ok` and then enter confirm.
 //!
-//! - `run`: opens the screen, follows keys and the mailbox. At the end, stores drafts and names the answers that are not decided yet
-//! - `waking`: waits for keys, file events, signals, or a point in time
-//! - `keys`: handles keys
-//! - `mouse`: handles clicks and the wheel
-//! - `targets`: what a click chooses
-//! - `app`: the state of the screen
-//! - `leaving`: the key that leaves
-//! - `list`: the waiting questions
-//! - `row`: one of them
-//! - `scroll`: a text that may be longer than its place, and how much of it was seen
-//! - `search`: the questions that match a filter
-//! - `log_pane`: the log of a run
-//! - `question`: the open question, and its answer before it is sent
-//! - `decide`: carries out the person's decisions about one question
-//! - `together`: declines several questions
-//! - `too_small`: the keys of a screen that is too small for a decision
-//! - `undo`: takes answers back
-//! - `gate`: the check that every key passes before it decides anything
-//! - `sender`: reads questions and sends answers, in this machine's mailbox or on another machine
-//! - `sent`: the answers that were sent, and their state
-//! - `keeping`: writes drafts to disk while the person types
-//! - `text_window`: the window for a text
-//! - `draw`: draws the state
+//! | file | idea |
+//! |---|---|
+//! | `run` | opens the screen, follows keys and the mailbox, stores drafts at the end |
+//! | `waking` | waits for keys, file events, signals, or a point in time |
+//! | `keys` | handles keys |
+//! | `mouse` | handles clicks and the wheel |
+//! | `targets` | what a click chooses |
+//! | `app` | the state of the screen |
+//! | `leaving` | the key that leaves |
+//! | `list` | the waiting questions |
+//! | `row` | one waiting question in that list |
+//! | `scroll` | a text that may be longer than its place |
+//! | `search` | the questions that match a filter |
+//! | `log_pane` | the log of a run |
+//! | `question` | the open question, and its answer before it is sent |
+//! | `decide` | carries out the person's decisions about one question |
+//! | `together` | declines several questions |
+//! | `too_small` | the keys of a screen that is too small for a decision |
+//! | `undo` | takes answers back |
+//! | `gate` | the check that every key passes before it decides anything |
+//! | `sender` | reads questions and sends answers, here or on another machine |
+//! | `sent` | the answers that were sent, and their state |
+//! | `keeping` | writes drafts to disk while the person types |
+//! | `text_window` | the window for a text |
+//! | `draw` | draws the state |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -1,13 +1,14 @@
 //! `askbox live`: the dialogs of Codex's sessions, or of one process of opencode, Copilot or Qwen, as questions of the mailbox.
 //!
-//! The watcher starts it for Codex, and a whole room, [`codex`], is about that.
-//!
-//! The plugin in the program (`askbox setup` writes it) starts this command when a dialog opens, and keeps it as long as one is open. Qwen has no such plugin, and is
-//! started by this command. The program itself shows the dialog at its terminal and takes the first reply. It answers a later one with
-//! 404, or says that nothing waits, so it is known who was first.
+//! The watcher starts it for Codex. For opencode and Copilot, the plugin in the program (`askbox setup` writes it) starts this command when
+//! a dialog opens, and keeps it as long as one is open. Qwen has no such plugin, and is started by this command. The program itself shows
+//! the dialog at its terminal and takes the first reply. It answers a later one with 404, or says that nothing waits, so it is known who
+//! was first.
 //!
 //! | file | idea |
 //! |---|---|
+//! | [`codex`] | the dialogs of Codex's sessions |
+//! | `beside_qwen` | the process beside a session of Qwen |
 //! | `programs` | how the programs differ |
 //! | `qwen` | the sessions of Qwen |
 //! | `way` | the way to the program: the lines of its plugin, or Qwen's files |

@@ -9,6 +9,7 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | [`machines`] | `ask-answer` for other machines |
 //! | [`peer`] | the common interface of all ways to other machines, and their reports |
 //! | [`remote_question`] | a question of another machine, checked, and its end if it no longer waits |
 //! | [`known`] | the known state of one machine, within limits |
@@ -21,6 +22,7 @@
 //! | [`lines`] | the protocol between the programs of two machines |
 //! | [`ssh`] | machines that are reached by ssh |
 //! | `sync_command` | `askbox sync` (feature `sync`) |
+//! | `sync` | the questions of many machines through PostgreSQL (feature `sync`) |
 //! | `database` | machines that are reached through a database (feature `sync`) |
 //! | `without_database` | reports that the feature is missing |
 

@@ -3,29 +3,29 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `world/` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
-//! | `watcher.rs` | a running `relaunch watch` |
-//! | `process.rs` | how every process is started, waited for and killed; [`until`] |
-//! | `approval.rs` | the question of an approval, as askbox writes it |
-//! | `dice.rs` | choices that a seed repeats |
-//! | `files.rs` | names and contents of folders, and programs that a test writes |
-//! | `server.rs` | a server in Python that a test talks to |
-//! | `tools.rs` | what a test needs beside askbox, such as strace, and what happens where it is missing |
-//! | `terminal.rs` | a real terminal, by tmux |
-//! | `machine.rs` | another machine, by ssh |
-//! | `network.rs` | machines in network namespaces, and links that a test cuts |
-//! | `claude/` | the real `claude` and its scripted API |
-//! | `codex/` | Codex's daemon: a scripted one, and a client as a terminal is |
-//! | `openai.rs` | a scripted model API of OpenAI's two forms |
-//! | `http.rs` | as much HTTP as the scripted APIs need |
-//! | `page.rs` | a running `askbox web`, and a browser as far as a test needs one |
-//! | `browser_script.rs` | a real browser, driven by a script |
-//! | `json_schema.rs` | a small validator |
-//! | `programs.rs` | where the project and its built programs lie |
-//! | `shown.rs` | the blocks of a page, and the commands that a text shows |
-//! | `clock.rs` | a clock that a test moves |
-//! | `working_day.rs` | the questions of the pictures in the guides |
-//! | `report.rs` | how long each test takes, and why it fails |
+//! | `world` | the sandbox: its folders, its environment, the programs, scripted agents, and looks into its mailbox |
+//! | `watcher` | a running `relaunch watch` |
+//! | `process` | how every process is started, waited for and killed; [`until`] |
+//! | `approval` | the question of an approval, as askbox writes it |
+//! | `dice` | choices that a seed repeats |
+//! | `files` | names and contents of folders, and programs that a test writes |
+//! | `server` | a server in Python that a test talks to |
+//! | `tools` | what a test needs beside askbox, such as strace, and what happens where it is missing |
+//! | `terminal` | a real terminal, by tmux |
+//! | `machine` | another machine, by ssh |
+//! | `network` | machines in network namespaces, and links that a test cuts |
+//! | `claude` | the real `claude` and its scripted API |
+//! | `codex` | Codex's daemon: a scripted one, and a client as a terminal is |
+//! | `openai` | a scripted model API of OpenAI's two forms |
+//! | `http` | as much HTTP as the scripted APIs need |
+//! | `page` | a running `askbox web`, and a browser as far as a test needs one |
+//! | `browser_script` | a real browser, driven by a script |
+//! | `json_schema` | a small validator |
+//! | `programs` | where the project and its built programs lie |
+//! | `shown` | the blocks of a page, and the commands that a text shows |
+//! | `clock` | a clock that a test moves |
+//! | `working_day` | the questions of the pictures in the guides |
+//! | `report` | how long each test takes, and why it fails |
 //!
 //! Beside `src/`: `clock/` holds the library that moves a clock, `agents/` the scripts of the scripted agents, `disk/` the disk that records
 //! what it is told, and the check whether this machine can mount one.

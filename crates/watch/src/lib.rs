@@ -12,6 +12,7 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | [`relaunch`] | the commands of `relaunch` |
 //! | [`messages`] | the messages that wake a watcher, its options, why it stopped |
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
@@ -22,6 +23,7 @@
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
 //! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
+//! | [`news`] | notifies people, at the desk or on the phone |
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
 //! | [`traces`] | what the exporter of traces is told, and what it counts |

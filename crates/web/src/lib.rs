@@ -3,7 +3,7 @@
 //! It is a separate process that calls only the layers below. It stores only the signed-in devices. Whole pages are made here. The page's
 //! one script only requests a page again when something has changed, so everything also works without it.
 //!
-//! | module | idea |
+//! | file | idea |
 //! |---|---|
 //! | `serve` | starts, listens, ends; the address of each page |
 //! | `listen` | addresses, and limits on the number and duration of connections |
@@ -25,7 +25,8 @@
 //! | `fuzzed` | forms and cookies for `fuzz/` |
 //! | `pages` | the pages |
 //! | `reply` | the parts of replies, pages for errors, and the style, script and icons |
-//! | `templates`, `static` | the HTML of the pages, and the files of style, script and icons |
+//!
+//! `templates` holds the HTML of the pages, `static` the files of style, script and icons.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

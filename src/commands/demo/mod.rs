@@ -1,11 +1,13 @@
 //! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent, or its model, is a script.
 //!
-//! - `story`: the steps
-//! - `stage`: the temporary folder and its environment
-//! - `agent`: the scripted agent: its words and commands, and the protocol that it speaks
-//! - `scripted_api`: with `--agent`, the agent is `ask-agent`, and this stands in for its model
-//! - `agent_runs`, `watcher_process`: the processes of the demo
-//! - `narration`: the parts that the person sees, and the person's answer
+//! | file | idea |
+//! |---|---|
+//! | `story` | the steps |
+//! | `stage` | the temporary folder and its environment |
+//! | `agent` | the scripted agent: its words, its commands and its protocol |
+//! | `scripted_api` | stands in for the model of `ask-agent` with `--agent` |
+//! | `agent_runs`, `watcher_process` | the processes of the demo |
+//! | `narration` | the parts that the person sees, and the person's answer |
 
 #![allow(clippy::disallowed_methods, reason = "the demo writes a temporary folder of its own, outside of any mailbox")]
 

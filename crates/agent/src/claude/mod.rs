@@ -1,10 +1,12 @@
 //! How `claude` is called. Everything here was tested with Claude Code 2.1.332. `versions` says what older versions lack.
 //!
-//! - `invocation`: the command line and the environment of a launch, and the variables of `claude`.
-//! - `permissions`: rules for what an agent may do without being asked.
-//! - `settings_path`: the PATH that settings give to an agent.
-//! - `input`: the lines that an agent reads on stdin.
-//! - `versions`: the tested versions, and what older ones lack.
+//! | file | idea |
+//! |---|---|
+//! | `invocation` | the command line and the environment of a launch |
+//! | `permissions` | rules for what an agent may do without being asked |
+//! | `settings_path` | the PATH that settings give to an agent |
+//! | `input` | the lines that an agent reads on stdin |
+//! | `versions` | the tested versions, and what older ones lack |
 
 mod input;
 mod invocation;

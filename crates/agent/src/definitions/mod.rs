@@ -1,8 +1,10 @@
 //! The agents that the user and the project have defined in `.claude/agents/**/*.md`, for `askbox agents`.
 //!
-//! - [`catalog`]: finds the files and decides which agent of one name counts.
-//! - [`agent_file`]: reads one file, which has front matter and a prompt.
-//! - `front_matter`: reads the front matter, in the two ways in which claude does.
+//! | file | idea |
+//! |---|---|
+//! | [`catalog`] | finds the files and decides which agent of one name counts |
+//! | [`agent_file`] | reads one file, which has front matter and a prompt |
+//! | `front_matter` | reads the front matter, in the two ways in which claude does |
 //!
 //! The folders, their precedence and what is read of a file are the same as in claude 2.1.332. A test compares the result with the real
 //! one, also for files that are not valid YAML. A file that claude does not read either is reported with its line.

@@ -1,7 +1,11 @@
 //! The sessions that run on this machine, from the files that each agent program keeps of them. Reading them changes nothing.
 //!
-//! - [`claude`]: the sessions of Claude Code.
-//! - `copilot`, `kimi`, `qwen`: the sessions of other programs. `kept`: reads their files within bounds. `found`: what is read.
+//! | file | idea |
+//! |---|---|
+//! | [`claude`] | the sessions of Claude Code |
+//! | `copilot`, `kimi`, `qwen` | the sessions of other programs |
+//! | `kept` | reads the files of these programs within bounds |
+//! | `found` | a session that was found |
 //!
 //! # Limitations
 //! The programs do not document these files. A list shows their content, and no decision follows from it.

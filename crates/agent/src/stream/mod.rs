@@ -5,12 +5,18 @@
 //! kept or passed on is limited, and the true sizes are recorded.
 //!
 //! A line passes through these files in this order:
-//! - [`lines`]: reads lines in limited memory; `shorten` cuts long JSON strings while they are read.
-//! - `wire`: the JSON shapes of the lines. It also mends almost valid JSON.
-//! - `dirty_line`: finds the message in a line that holds other bytes too.
-//! - `interpreter`: finds the meaning of a line. It uses `verdict` (the end and the cost of a turn), `bounded` (limits on values) and
-//!   `ledger` (the work of the run so far).
-//! - `item`: what the interpreter returns.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`lines`] | reads lines in limited memory |
+//! | `shorten` | cuts long JSON strings while a line is read |
+//! | `wire` | the JSON shapes of the lines, and mending almost valid JSON |
+//! | `dirty_line` | finds the message in a line that holds other bytes too |
+//! | `interpreter` | finds the meaning of a line |
+//! | `verdict` | the end and the cost of a turn |
+//! | `ledger` | the work of the run so far |
+//! | `bounded` | limits on values |
+//! | `item` | what the interpreter returns |
 
 pub(crate) mod bounded;
 pub(crate) mod dirty_line;

@@ -1,8 +1,10 @@
 //! The tools that need nothing but the machine. Claude Code's tools have the same inputs. `Task` lies in `task`, and `AskUserQuestion` in
 //! `person`.
 //!
-//! - `definitions`: what the model is told about the tools
-//! - `files`: `Read`, `Write`, `Edit` and `Glob`
+//! | file | idea |
+//! |---|---|
+//! | `definitions` | what the model is told about the tools |
+//! | `files` | `Read`, `Write`, `Edit` and `Glob` |
 
 mod definitions;
 mod files;

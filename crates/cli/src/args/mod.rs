@@ -1,4 +1,17 @@
 //! The arguments of the programs. Help texts, completions and man pages are made from them.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `askbox_args` | the arguments of the commands of `askbox` |
+//! | `sync_args` | the arguments of `askbox sync` |
+//! | `relaunch_args` | the arguments of `relaunch` |
+//! | `ask_agent_args` | the arguments of `ask-agent`, those of `claude` that `relaunch` uses |
+//! | `ask_answer_args` | the arguments of `ask-answer` |
+//! | `ask_post_args` | the arguments of `ask-post` |
+//! | `checkpoint_args` | the arguments of `checkpoint` |
+//! | `common` | the flags and the exit statuses that all programs share |
+//! | `seen_round` | the round that a person names for an answer |
+//! | `value_parsers` | values of arguments that are not plain text |
 
 // Help texts are written for terminals, where `<ID>` is not HTML.
 #![allow(rustdoc::invalid_html_tags)]

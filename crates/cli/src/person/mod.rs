@@ -5,11 +5,13 @@
 //! page, with `ok` and enter in the inbox. This holds as long as exactly the same is at stake for the same question. Any other key makes the
 //! warning count as not given. The person is also told again if the question, a text, or the set of questions to decline has changed.
 //!
-//! - `decision`: the decision, and its name on the page
-//! - `texts`: the texts that a decision does not send
-//! - `at_stake`: the warning, in words
-//! - `told`: the warnings that were given
-//! - `held_up`: the reason why an answer starts no agent for now
+//! | file | idea |
+//! |---|---|
+//! | `decision` | the decision, and its name on the page |
+//! | `texts` | the texts that a decision does not send |
+//! | `at_stake` | the warning, in words |
+//! | `told` | the warnings that were given |
+//! | `held_up` | the reason why an answer starts no agent for now |
 
 mod at_stake;
 mod decision;

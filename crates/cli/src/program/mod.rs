@@ -3,19 +3,21 @@
 //! Standard output carries what the user asked for, standard error everything else. An error is two lines: `error: …` and `hint: …`, which
 //! says what to do next. If the reader goes away (`| head`), that is not an error.
 //!
-//! - `start`: runs a program and turns its result into an exit status
-//! - `output`: prints results, errors and warnings
-//! - `tinted`: lines in colours, for a terminal
-//! - `confirm`: a yes that a person types at the terminal
-//! - `read_input`: reads standard input, and files or pipes that a person names
-//! - `readable`: the files that a command may read for an agent
-//! - `context`: what a program finds out once, such as the caller and the operator's configuration
-//! - `live_session`: the live session whose shell runs the program
-//! - `open_mailbox`: the mailbox that the flags of a program name
-//! - `wrong_words`: arguments that make no sense, and misspelt commands
-//! - `hyphens`: words that begin with a hyphen and were meant as values
-//! - `typed`: the words of the command line
-//! - `variables`: reads variables, the user's name, and whether a person sits at a terminal
+//! | file | idea |
+//! |---|---|
+//! | `start` | runs a program and turns its result into an exit status |
+//! | `output` | prints results, errors and warnings |
+//! | `tinted` | lines in colours, for a terminal |
+//! | `confirm` | a yes that a person types at the terminal |
+//! | `read_input` | reads standard input, and files or pipes that a person names |
+//! | `readable` | the files that a command may read for an agent |
+//! | `context` | the caller and the operator's configuration, read once |
+//! | `live_session` | the live session whose shell runs the program |
+//! | `open_mailbox` | the mailbox that the flags of a program name |
+//! | `wrong_words` | arguments that make no sense, and misspelt commands |
+//! | `hyphens` | words that begin with a hyphen and were meant as values |
+//! | `typed` | the words of the command line |
+//! | `variables` | the user's name, other variables, and whether a terminal is there |
 
 mod confirm;
 mod context;

@@ -1,10 +1,12 @@
 //! Output on a terminal.
 //!
-//! - `columns`: tables and lines that align, measured in terminal columns
-//! - `fitted`: breaks text into lines at its words. Fits output to a terminal, and leaves it unchanged in a pipe or a file
-//! - `foreground`: waits until this job may use the terminal
-//! - `pictures`: standard output while the screen belongs to this process
-//! - `screen`: the terminal's size, and its alternate screen
+//! | file | idea |
+//! |---|---|
+//! | `columns` | tables and lines that align, measured in terminal columns |
+//! | `fitted` | breaks text at its words to fit a terminal |
+//! | `foreground` | waits until this job may use the terminal |
+//! | `pictures` | standard output while the screen belongs to this process |
+//! | `screen` | the terminal's size, and its alternate screen |
 
 pub mod columns;
 pub mod fitted;

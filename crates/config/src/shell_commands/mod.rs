@@ -16,7 +16,9 @@
 //! |---|---|
 //! | `words` | the words of a line |
 //! | `programs` | programs, by what they do with their arguments and their input |
-//! | `tests/spellings`, `tests/options` | lines that real shells run, and whether they ran the command |
+//! | [`surely`] | the commands that an allowing rule surely names |
+//!
+//! `tests/spellings` and `tests/options` hold lines that real shells ran, and whether they ran the command.
 //!
 //! The rules are not a security boundary either: a script, an alias or a program of its own can run anything without being named here.
 

@@ -8,8 +8,10 @@
 //! many people press out of habit. So `ok` and then enter confirm a decision, and never enter alone. Nor must any key on a screen that is too
 //! small to show the question, the chosen row, and the text that is sent.
 //!
-//! - `confirmation`: the way from enter, which asks, to `ok` and enter, which confirm
-//! - `haste`: keys that come too soon after another one
+//! | file | idea |
+//! |---|---|
+//! | `confirmation` | the way from enter, which asks, to `ok` and enter, which confirm |
+//! | `haste` | keys that come too soon after another one |
 
 mod confirmation;
 mod haste;

@@ -1,9 +1,11 @@
 //! Reads questions and sends answers, in this machine's mailbox or on another machine. The rest of the inbox uses an address, and need not
 //! know which of the two it is.
 //!
-//! - `here`: reads and changes this machine's mailbox
-//! - `others`: the connections to other machines, and the offers of answers to them
-//! - `machines`: the state of other machines at one moment, and a question that is opened once its machine has reported
+//! | file | idea |
+//! |---|---|
+//! | `here` | reads and changes this machine's mailbox |
+//! | `others` | the connections to other machines, and the offers of answers to them |
+//! | `machines` | the state of other machines at one moment |
 
 mod here;
 pub mod machines;

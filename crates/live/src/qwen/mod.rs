@@ -1,15 +1,14 @@
 //! Qwen's sessions, an experiment. Qwen has no plugin that could start a process. So a person starts it as `askbox live qwen -- ARGS`.
 //!
 //! The start makes a private folder with two files, starts `askbox live qwen --beside FOLDER --of PID`, and then becomes `qwen`, with
-//! the two files in front of ARGS. Qwen writes its events to the one, and reads replies from the other. The process beside it lives as
-//! long as Qwen.
+//! the two files in front of ARGS. Qwen writes its events to the one, and reads replies from the other. The process beside it
+//! (`beside_qwen`) lives as long as Qwen.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `arguments` | whether Qwen's arguments begin a session that a person attends |
 //! | `start` | becomes `qwen` |
 //! | `folder` | the private folder and its two files |
-//! | `beside` | the process beside a session |
 //! | `files` | Qwen's events, and the replies |
 //! | `lines` | the lines of Qwen that matter |
 //! | `request` | a request, as the call that a person is shown |

@@ -10,14 +10,21 @@
 //! So no reader ever sees half a file under its final name. If step 3 fails, the name is taken back: an error leaves the old state.
 //! A function named `…_ahead` leaves step 3 to a later sync. The functions of the file `unsynced` need no sync at all.
 //!
-//! - `write`: create and replace files, and a file between the steps 1 and 2. `temporary`: temporary names, and their sweep.
-//! - `appended`: a file that only grows, durably.
-//! - `unchanged`: replace or remove a file that its owner may save at the same moment.
-//! - `rename`, `remove`, `unsynced`: the other changes. `read`: read files that any program may have put there. `lines_from_end`: a file
-//!   backwards.
-//! - `folder`: make and open folders. `trust`: who may write to them. `lock`: `flock`, who holds it, and how long to wait for it.
-//! - `below`: access to paths below an opened mailbox.
-//! - [`fifo`]: named pipes. [`file_events`]: changes as the kernel reports them.
+//! | file | idea |
+//! |---|---|
+//! | `write` | creates and replaces files; a file between steps 1 and 2 |
+//! | `temporary` | temporary names, and their sweep |
+//! | `appended` | a file that only grows, durably |
+//! | `unchanged` | changes a file that its owner may save at the same moment |
+//! | `rename`, `remove`, `unsynced` | the other changes of files |
+//! | `read` | reads files that any program may have put there |
+//! | `lines_from_end` | reads a file backwards |
+//! | `folder` | makes and opens folders |
+//! | `trust` | who may write to a folder |
+//! | `lock` | `flock`, who holds it, and how long to wait |
+//! | `below` | access to paths below an opened mailbox |
+//! | [`fifo`] | named pipes |
+//! | [`file_events`] | changes as the kernel reports them |
 //!
 //! # Limitations
 //! A crash can leave a file whose name starts with `.tmp`. Every reader skips it, and `askbox doctor` names it. A watcher that

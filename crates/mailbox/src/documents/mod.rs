@@ -7,8 +7,10 @@
 //! | [`answer`] | its field `answer` |
 //! | [`shown`] | the parts of a question that all people see, and those that its machine keeps to itself |
 //! | [`offer`] | an answer from another machine, and the verdict on it |
-//! | [`fields`] | the fields of a question that have a structure of their own: options, range, through, closed, until, asked_in,
-//! approval, tool_call, attachments |
+//! | [`fields`] | the fields of a question that have their own structure |
+//! | [`closing`] | the fields `closed` and `taken_back` |
+//! | [`until`] | the field `until`: an event that answers the question |
+//! | [`programs`] | the programs whose dialogs are questions, and how they differ |
 //! | [`checks`] | decides whether a question is valid, whether an answer fits it, and which option a person means |
 //! | [`checkpoint`] | the checkpoint document |
 //! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |

@@ -1,7 +1,9 @@
 //! What lies in the mailbox over time, for people who look: past rounds, and all workflows.
 //!
-//! - `past_rounds`: rounds that are over, or whose answer is taken, the newest first
-//! - `known_workflows`: every workflow that left a trace
+//! | file | idea |
+//! |---|---|
+//! | `past_rounds` | rounds that are over, or whose answer is taken, the newest first |
+//! | `known_workflows` | every workflow that left a trace |
 
 pub mod known_workflows;
 pub mod past_rounds;

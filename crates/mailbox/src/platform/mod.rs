@@ -3,13 +3,11 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `files` | looks at a file without opening it, opens paths without following links, makes FIFOs, syncs |
 //! | `handle` | a handle of a process: a signal never reaches another process with the same pid |
-//! | `processes` | all processes, their parents, owners and environments; orphans, and what happens to a child when its parent dies |
-//! | `ancestors` | the processes above this one, looked at with few system calls |
 //! | `ancestry` | what this process runs below: a run, an agent, or neither |
 //! | `means` | the programs that show a notification and that keep a service running |
 //! | [`weaker`] | the promises that a system keeps less well, in words |
+//! | `linux`, `macos` | files, processes and ancestors of one system |
 //!
 //! `linux` and `macos` have the same functions. Only the one for the target system is compiled.
 

@@ -19,6 +19,7 @@
 //! | `too_late` | the errors for an answer that comes too late; a step of [`accept`] |
 //! | [`settle`] | completes a transition that another process left half done |
 //! | [`replayed`] | copies of answers that were taken back, beside the question's own file |
+//! | [`quarantined_round`] | finds answered and claimed rounds whose file lies in `quarantine/` |
 //! | [`retire`] | removes the pending copy of an answered question; a step of [`accept`] and [`settle`] |
 //!
 //! `answered/` → `running/` is the claim: see `run::claim`.

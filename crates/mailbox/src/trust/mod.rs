@@ -11,6 +11,7 @@
 //! | [`signed_bytes`] | the bytes that are signed |
 //! | [`signer`] | makes a signature: with a key's file, or by a command |
 //! | [`withdrawn`] | recognizes a signed answer that its person took back |
+//! | [`matter`] | the subject of a question, for the rules about who may decide |
 //! | [`policy`] | decides whether an answer counts |
 
 pub mod key;

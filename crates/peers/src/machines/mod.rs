@@ -1,11 +1,13 @@
 //! `ask-answer` for other machines. If a command is about other machines, `ask-answer` becomes this part of `askbox`, with its own
 //! arguments. So answering a question of this machine starts as fast as without this part.
 //!
-//! - `for_machines`: `ask-answer list --json --watch` for another machine to read, and `ask-answer --offer` for it to answer with
-//! - `listing`: `ask-answer list` with the questions of all machines
-//! - `answer`: shows and answers a question of another machine
-//! - `edit`: the same for a long answer from the editor, and for a changed tool call
-//! - `offer_state`: describes the state of an answer that was offered to another machine and that the machine may not have decided about
+//! | file | idea |
+//! |---|---|
+//! | `for_machines` | `ask-answer list --json --watch` and `ask-answer --offer`, for another machine |
+//! | `listing` | `ask-answer list` with the questions of all machines |
+//! | `answer` | shows and answers a question of another machine |
+//! | `edit` | the same for a long answer, and for a changed tool call |
+//! | `offer_state` | the state of an offered answer that may not be decided yet |
 
 pub mod answer;
 mod edit;

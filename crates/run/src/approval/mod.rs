@@ -1,11 +1,13 @@
 //! A person's permission for one tool call of an agent: the question, what its answer allows, and what was allowed to a workflow.
 //!
-//! - `call`: a tool call and its hash; also the calls that `askbox hook` has let through, for the supervisor that is asked once more
-//! - `ask`: the question that shows the call, and what a person's reply means
-//! - `change`: what a call changes in a file, with the file as it is now
-//! - `lines`: the lines of two texts
-//! - `permit`: an answer allows exactly the call that was shown, once
-//! - `standing`: what a person has allowed or refused to a workflow for good, in the workflow's record
+//! | file | idea |
+//! |---|---|
+//! | `call` | a tool call, its hash, and the calls that `askbox hook` let through |
+//! | `ask` | the question that shows the call, and what a person's reply means |
+//! | `change` | what a call changes in a file as it is now |
+//! | `lines` | the lines of two texts |
+//! | `permit` | an answer allows exactly the call that was shown, once |
+//! | `standing` | what a person allowed or refused to a workflow for good |
 //!
 //! 1. The hook or the supervisor holds a call back and asks with [`ask::question`].
 //! 2. Once the question is answered and its round is claimed, [`permit::permit`] decides about the call. Before it says *allowed*, it

@@ -24,14 +24,16 @@
 //! The watcher, `ask-post --wait` and `relaunch prompt` lock the round and write its record under a temporary name before the rename,
 //! so that both syncs overlap. `relaunch ID`, which supervises in its own process, does so while its agent starts.
 //!
-//! - `choose`: which round can be claimed, the [`Refusal`]s, and the entry points [`take`], [`take_to_launch`], [`for_asker`] and [`for_main_agent`]
-//! - `stages`: the three stages, and the steps between them
-//! - `plan`: the first attempt: fresh session or fork, folder, runner
-//! - `auto`: what both ways cost, for `relaunch.mode = "auto"`
-//! - `moved_folder`: finds a working folder that was renamed
-//! - `heard`: whether the agent has heard the answer that it was given
-//! - `waiting_sessions`: keeps the transcripts that an answer will continue
-//! - `inline`: `ask-post --wait`, which claims the answer for the asker itself
+//! | file | idea |
+//! |---|---|
+//! | `choose` | the rounds that can be claimed, and the refusals |
+//! | `stages` | the three stages, and the steps between them |
+//! | `plan` | the first attempt: fresh session or fork, folder, runner |
+//! | `auto` | what both ways cost, for `relaunch.mode = "auto"` |
+//! | `moved_folder` | finds a working folder that was renamed |
+//! | `heard` | whether the agent has heard the answer that it was given |
+//! | `waiting_sessions` | keeps the transcripts that an answer will continue |
+//! | `inline` | `ask-post --wait`, which claims the answer for the asker itself |
 
 mod auto;
 mod choose;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `programs` | where the `relaunch` program and the agent program are |
 //! | `launch` | whether the agent begins, resumes or forks its session, its arguments and environment, and its start |
+//! | `permitted` | checks the folders of questions and records against the permitted ones |
 //! | `own_programs` | whether the agent's shell finds the programs of askbox |
 //! | `own_server` | `askbox mcp`, as the MCP server that an agent starts |
 //! | `pipes` | the agent's standard input, output and error |

@@ -3,12 +3,13 @@
 //!
 //! Nothing is launched before all processes of the earlier attempt have ended: two agents in one session would corrupt it.
 //!
-//! - `recover`: finds the next step for a round in `running/`: whether an attempt whose supervisor died had been delivered, the end of its
-//!   processes, and the record of the next attempt; and what becomes of a round that it cannot recover
-//! - `processes`: the end of all processes of the earlier attempts
-//! - `elsewhere`: the wait for an agent that this process cannot see, such as one in a container
-//! - `of_asker`: an asker that waits and comes back for the answer that an earlier process of it had claimed
-//! - `by_hand`: `relaunch retry`, `relaunch drop`, and `relaunch stop` for a run that is not live
+//! | file | idea |
+//! |---|---|
+//! | `recover` | the next step for a round in `running/`, and its next attempt |
+//! | `processes` | the end of all processes of the earlier attempts |
+//! | `elsewhere` | the wait for an agent that this process cannot see |
+//! | `of_asker` | an asker that comes back for an answer claimed earlier |
+//! | `by_hand` | `relaunch retry`, `relaunch drop`, and `relaunch stop` without a live run |
 
 mod by_hand;
 mod elsewhere;

@@ -26,6 +26,7 @@
 //! | `started_agent` | a started agent, and the threads that listen to it |
 //! | `run_message` | the messages from those threads to the attending thread |
 //! | `attend` | the attending thread's reactions to them |
+//! | `acp_state` | what is known of the conversation with an agent that speaks ACP |
 //! | `event_log` | `events.jsonl`, the costs, the observer, and `partial.jsonl`: the text that is being generated |
 //! | `ladder` | the next step when a run is to stop |
 //! | `stop` | requests of other processes to stop the run, and the wait for its end |

@@ -1,13 +1,12 @@
-//! A world with the real `claude`, whose API is a script on loopback.
+//! A world with the real `claude`, whose API is a script on loopback. This file makes the world, and runs `claude` as a user does.
 //!
 //! | file | content |
 //! |---|---|
-//! | `mod.rs` | the world, and `claude` as a user runs it |
-//! | `relaunches.rs` | askbox in this world: questions, watchers and the launches of `claude` |
-//! | `live.rs` | a `claude` that is talked to while it runs |
-//! | `version.rs` | which version of `claude` it is, and what single versions lack |
-//! | `polling.rs` | the scheme of the first sketch, to be compared with |
-//! | `api.rs`, `script.rs`, `openai.rs` | the API: what it was sent, and the scripts that say what it replies |
+//! | `relaunches` | askbox in this world: questions, watchers and the launches of `claude` |
+//! | `live` | a `claude` that is talked to while it runs |
+//! | `version` | which version of `claude` it is, and what single versions lack |
+//! | `polling` | the scheme of the first sketch, to be compared with |
+//! | `api`, `script`, `openai` | the API: what it was sent, and the scripts that say what it replies |
 
 pub mod api;
 pub mod live;

@@ -1,7 +1,9 @@
 //! Codex's daemon: a scripted one, and a client of one as a terminal is.
 //!
-//! - `daemon`: a scripted daemon on a Unix socket, which a test lets ask
-//! - `terminal`: a client of a daemon
+//! | file | idea |
+//! |---|---|
+//! | `daemon` | a scripted daemon on a Unix socket, which a test lets ask |
+//! | `terminal` | a client of a daemon |
 
 mod daemon;
 mod terminal;

@@ -1,14 +1,14 @@
 //! The sandbox of a test: a temporary home with a mailbox for programs, watchers and agents. Their environment holds nothing of the
-//! tester's own except `PATH`.
+//! tester's own except `PATH`. This file makes a world, and runs programs in it.
 //!
 //! | file | content |
 //! |---|---|
-//! | `mod.rs` | making a world, and running programs in it |
-//! | `agents.rs` | the two scripted agents: what they do, and what they were told |
-//! | `life.rs` | how long a world lives at most |
-//! | `look.rs` | looks into the mailbox, and waiting for what comes |
-//! | `past.rs` | the history of a workflow, as files |
-//! | `transcript.rs` | commands and all that they print, for snapshots |
+//! | `agents` | the two scripted agents: what they do, and what they were told |
+//! | `life` | how long a world lives at most |
+//! | `look` | looks into the mailbox, and waiting for what comes |
+//! | `past` | the history of a workflow, as files |
+//! | `transcript` | commands and all that they print, for snapshots |
+//! | `trust` | answers that must be signed |
 
 mod agents;
 mod life;

@@ -1,11 +1,7 @@
 //! The two sides of the conversation with one agent process: our requests out, the agent's lines in.
 //!
 //! A line is made here, and written by the caller. So a prompt counts as made before the agent can have read it.
-//!
-//! | file | idea |
-//! |---|---|
-//! | `mod` | the state of the conversation, and our requests out |
-//! | `lines_in` | the agent's lines in |
+//! `lines_in` reads the agent's lines.
 
 mod lines_in;
 

@@ -1,8 +1,10 @@
 //! Access to paths below an opened mailbox. It follows no symbolic link.
 //!
-//! - `root`: an opened mailbox, and opening a path below it.
-//! - `place`: a name in an opened folder, and the system calls on it.
-//! - `look`: what lies at a path.
+//! | file | idea |
+//! |---|---|
+//! | `root` | an opened mailbox, and opening a path below it |
+//! | `place` | a name in an opened folder, and the system calls on it |
+//! | `look` | what lies at a path |
 
 mod look;
 mod place;

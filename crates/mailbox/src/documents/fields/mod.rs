@@ -5,8 +5,6 @@
 //! | `options` | `options`, in both spellings |
 //! | `range` | `range`: the numbers that are an answer |
 //! | `through` | `through`: the channel of the answer |
-//! | `closing` | `closed` and `taken_back`: the end of the round, and of an answer |
-//! | `until` | `until`: an event that answers the question |
 //! | `asked_in` | `asked_in`: the run of the asker, with the proof |
 //! | `trace` | `trace`: the trace that the asker belongs to |
 //! | `shown_hash` | `shown` of the answer: the hash of everything that was shown |

@@ -1,4 +1,10 @@
 //! Linux: pidfds, `/proc`, `openat2`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `files` | looks at a file without opening it, opens paths without following links, syncs |
+//! | `processes` | all processes, handles of them, orphans, and the death of a parent |
+//! | `ancestors` | the processes above this one, looked at with few system calls |
 
 pub mod ancestors;
 pub mod files;

@@ -1,5 +1,11 @@
 //! macOS: kqueue, `sysctl`, `F_GETPATH`. This code is compiled and linted, but has not been run yet: see
 //! [`weaker`](crate::platform::weaker).
+//!
+//! | file | idea |
+//! |---|---|
+//! | `files` | looks at a file without opening it, opens paths without following links, syncs |
+//! | `processes` | all processes, handles of them, orphans, and the death of a parent |
+//! | `ancestors` | the processes above this one |
 
 pub mod ancestors;
 pub mod files;

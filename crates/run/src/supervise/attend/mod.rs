@@ -6,7 +6,6 @@
 //! | `attendance` | the parts of a run that is attended to, and the loop: what each message leads to |
 //! | `live_run` | the run, its agent and its log |
 //! | `acp_talk` | the conversation with an agent that speaks ACP, up to its message and between its turns |
-//! | `acp_state` | what is known of that conversation |
 //! | `session` | whether the session has begun, is on record, and has its message |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
