@@ -1,4 +1,5 @@
 //! The layers: no two files and no two folders of a crate import each other, directly or by way of others. (Cargo sees to the crates.)
+//! And the tables at the beginning of each `lib.rs` and `mod.rs`: they name the modules that exist, in the order that they promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,11 +44,16 @@ fn paths(tree: &str) -> Vec<String> {
     parts.iter().filter(|part| !part.is_empty()).flat_map(|part| paths(&format!("{before}{part}"))).collect()
 }
 
-/// The modules of its own crate that a text names in `use`, without its tests.
-fn imports(text: &str) -> Vec<Module> {
+/// The code of a text in one line, without its comments and its tests.
+fn code(text: &str) -> String {
     let text = text.split("\n#[cfg(test)]\n").next().unwrap();
     let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap().trim()).collect();
-    let code = code.join(" ");
+    code.join(" ")
+}
+
+/// The modules of its own crate that a text names in `use`, without its tests.
+fn imports(text: &str) -> Vec<Module> {
+    let code = code(text);
     let uses = code.split("use crate::").skip(1).filter_map(|rest| rest.split_once(';')).map(|(tree, _)| tree.replace(' ', ""));
     uses.flat_map(|tree| paths(&tree)).map(|path| path.split("::").map(str::to_owned).collect()).collect()
 }
@@ -74,20 +80,27 @@ fn circles(name: &str, imports: &Imports) -> Vec<String> {
     back.map(|(from, to)| format!("{name}: {} imports {}, and the other way round", from.join("/"), to.join("/"))).collect()
 }
 
+/// The folders with the sources of all crates.
+fn sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    crates.chain([root.join("src")]).collect()
+}
+
+/// The modules of a crate and their texts, without the modules that only tests use.
+fn modules(source: &Path) -> BTreeMap<Module, String> {
+    let mut all = Vec::new();
+    files(source, &mut all);
+    let is_test = |module: &Module| module.iter().any(|name| name == "tests") || module.last().is_some_and(|name| name == "fuzzed");
+    all.iter().map(|file| (module(source, file), fs::read_to_string(file).unwrap())).filter(|(module, _)| !is_test(module)).collect()
+}
+
 #[test]
 fn no_files_and_no_folders_import_each_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
     let mut found = Vec::new();
-    for source in crates.chain([root.join("src")]).filter(|source| !source.starts_with(root.join("crates/testkit"))) {
-        let mut all = Vec::new();
-        files(&source, &mut all);
-        let is_test = |module: &Module| module.iter().any(|name| name == "tests") || module.last().is_some_and(|name| name == "fuzzed");
-        let modules: BTreeMap<Module, String> = all
-            .iter()
-            .map(|file| (module(&source, file), fs::read_to_string(file).unwrap()))
-            .filter(|(module, _)| !is_test(module))
-            .collect();
+    for source in sources().iter().filter(|source| !source.starts_with(root.join("crates/testkit"))) {
+        let modules = modules(source);
         let (mut of_files, mut of_folders) = (Imports::new(), Imports::new());
         for (module, text) in &modules {
             for path in imports(text) {
@@ -106,4 +119,82 @@ fn no_files_and_no_folders_import_each_other() {
         found.extend(circles(&name, &of_files).into_iter().chain(circles(&name, &of_folders)));
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The modules that a text declares by `mod x;`, each with true if the table of files has to name it.
+fn declared(text: &str) -> BTreeMap<&str, bool> {
+    let before = std::iter::once("").chain(text.lines());
+    let declared = before.zip(text.lines()).filter_map(|(before, line)| {
+        let (visibility, name) = line.split_once(';')?.0.split_once("mod ")?;
+        let is_module = visibility.is_empty() || (visibility.starts_with("pub") && !visibility.contains('='));
+        let is_wanted = before != "#[cfg(test)]" && name != "tests" && name != "fuzzed";
+        is_module.then_some((name, is_wanted))
+    });
+    declared.collect()
+}
+
+/// The rows of the table of files in the header of a text: the names in each first cell.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let header = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let table = header.skip_while(|line| !line.starts_with(" | file |") && !line.starts_with(" | room |")).skip(2);
+    let cells = table.map_while(|line| line.strip_prefix(" | ")?.split('|').next());
+    cells.map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect()
+}
+
+#[test]
+fn each_table_of_files_names_every_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut tables, mut found) = (0, Vec::new());
+    for source in sources() {
+        let mut all = Vec::new();
+        files(&source, &mut all);
+        let begins_a_folder = |file: &&PathBuf| file.ends_with("lib.rs") || file.ends_with("mod.rs");
+        for file in all.iter().filter(begins_a_folder).filter(|file| !module(&source, file).iter().any(|name| name == "tests")) {
+            let text = fs::read_to_string(file).unwrap();
+            let (declared, rows, place) = (declared(&text), rows(&text), file.strip_prefix(root).unwrap().display());
+            let wanted: Vec<&str> = declared.iter().filter(|(_, is_wanted)| **is_wanted).map(|(name, _)| *name).collect();
+            let named: Vec<&str> = rows.into_iter().flatten().collect();
+            if named.is_empty() {
+                found.extend((wanted.len() > 1).then(|| format!("{place}: no table `//! | file | idea |` in its header")));
+                continue;
+            }
+            tables += 1;
+            let missing = wanted.iter().filter(|name| !named.contains(name));
+            found.extend(missing.map(|name| format!("{place}: the table does not name `{name}`")));
+            let gone = named.iter().filter(|name| !declared.contains_key(*name));
+            found.extend(gone.map(|name| format!("{place}: the table names `{name}`, which is not a module")));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(tables > 90, "{tables}");
+}
+
+/// The first names of all paths of its own crate in a text, without its tests.
+fn rooms(text: &str) -> BTreeSet<String> {
+    let imported = imports(text).into_iter().filter_map(|path| path.into_iter().next());
+    let code = code(text);
+    let is_end = |c: char| !c.is_alphanumeric() && c != '_';
+    let called = code.split("crate::").skip(1).filter_map(|rest| rest.split(is_end).next()).map(str::to_owned);
+    imported.chain(called).collect()
+}
+
+#[test]
+fn each_room_uses_only_rooms_on_the_lines_below() {
+    let (mut ordered, mut found) = (0, Vec::new());
+    for source in sources() {
+        let text = fs::read_to_string(source.join("lib.rs")).unwrap();
+        if !text.contains("//! Each room uses only rooms on the lines below its own") {
+            continue;
+        }
+        ordered += 1;
+        let rows = rows(&text);
+        let line = |room: &str| rows.iter().position(|row| row.contains(&room));
+        for (module, text) in modules(&source) {
+            let Some((room, own)) = module.first().and_then(|room| Some((room, line(room)?))) else { continue };
+            let above = rooms(&text).into_iter().filter(|used| used != room && line(used).is_some_and(|of_used| of_used <= own));
+            found.extend(above.map(|used| format!("{} uses `{used}`, which is not on a line below `{room}`", module.join("/"))));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(ordered > 0);
 }
