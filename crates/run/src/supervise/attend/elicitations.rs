@@ -13,7 +13,7 @@ use crate::asking::form::Form;
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
-use crate::supervise::attend::hold_requests::{Request, Undecided};
+use crate::supervise::attend::held_requests::{Request, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words::inserted::{at_the_end, within};
 use crate::words::{self, beside_reply};

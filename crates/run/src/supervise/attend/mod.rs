@@ -9,6 +9,7 @@
 //! | `session` | whether the session has begun, is on record, and has its message |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
+//! | `held_requests` | a request that waits |
 //! | `elicitations` | the forms of the agent's MCP servers, and of an agent that speaks ACP |
 //! | `stopped_calls` | tool calls that the agent program's own rules stop |
 //! | `limits` | the limits on time and on how many answers the model gives, and reports of silence |
@@ -19,6 +20,7 @@ mod acp_talk;
 pub(crate) mod attendance;
 pub(crate) mod conclusion;
 mod elicitations;
+mod held_requests;
 mod hold_requests;
 mod limits;
 mod live_run;

@@ -19,7 +19,7 @@ use crate::approval::call::{self, Call};
 use crate::approval::permit::{self, Allowed, Permit, Rules};
 use crate::approval::standing::{self, Standing};
 use crate::attempt::suspended_call;
-use crate::supervise::attend::hold_requests::{Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words;
 use askbox_agent::events::EventKind;
