@@ -61,6 +61,21 @@ fn a_channel_is_asked_by_doctor_and_by_the_test_of_news() {
 }
 
 #[test]
+fn the_channel_on_the_page_tells() {
+    needs!("jq");
+    let world = World::stepping("work");
+    let page = include_str!("../../../docs/dev/channels.md");
+    let script = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    crate::support::files::write_program(&world.path("file.sh"), script);
+    world.configure(&format!("[notify]\ngrace = \"0s\"\n[target.file]\nchannel = [\"{}\"]\n", world.path("file.sh").display()));
+    world.make_mailbox();
+    let _watcher = world.watch();
+    world.ok("ask-post", &["-w", "docs", "Merge?"]);
+    until("it is told", || std::fs::read_to_string(world.path("questions.txt")).is_ok_and(|told| told == "docs asks\n"));
+    until("it is known", || world.run("askbox", &["doctor"]).words().contains("Target file (channel): last told"));
+}
+
+#[test]
 fn a_channel_that_owes_a_receipt_is_killed_and_told_again() {
     needs!("python3");
     let world = world("work", "");
