@@ -1,7 +1,7 @@
 //! The commands of `askbox`.
 
 // Help texts are written for terminals, where `<ID>` is not HTML.
-#![allow(rustdoc::invalid_html_tags)]
+#![allow(rustdoc::invalid_html_tags, missing_docs, reason = "the help texts are the documentation")]
 
 use std::path::PathBuf;
 
@@ -49,12 +49,10 @@ The work is done by the programs ask-post, ask-answer, checkpoint and relaunch. 
     disable_help_subcommand = true
 )]
 pub struct Askbox {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: Command,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show the whole job, step by step: an agent asks, you answer, a watcher relaunches the agent

@@ -45,7 +45,7 @@ fn wrong_words_of_a_surface_are_told_as_those_of_its_command() {
     let world = World::new();
     for (typed, hint) in [
         ("askbox web revok", "did you mean `askbox web revoke`?"),
-        ("askbox web --lisen x", "did you mean `--listen`?"),
+        ("askbox web --lisen x", "'--listen'"),
         ("askbox live", "usage: askbox live <PROGRAM>"),
         ("askbox-web revok", "did you mean `askbox web revoke`?"),
     ] {

@@ -41,7 +41,7 @@ mod promises {
                     .replace(" ID", &format!(" {ID}"));
                 let ran = world.shell(&format!("{filled}{help}"));
                 // An option may be named without its value.
-                if ran.code() == 2 && !ran.stderr.contains(" needs a value\n") {
+                if ran.code() == 2 && !ran.stderr.contains("error: a value is required for ") {
                     wrong.push(format!("{}: {command}\n{}", path.display(), ran.stderr));
                 }
             }

@@ -21,7 +21,6 @@ pub enum Format {
 /// answer from the mailbox and goes on.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "ask-agent", version, after_help = EXAMPLES)]
-#[allow(missing_docs)]
 pub struct AskAgent {
     /// The task; without it and without --resume, standard input
     pub prompt: Option<String>,

@@ -9,8 +9,7 @@ use crate::args::common::{Common, EXIT_CODES};
 use crate::args::seen_round::SeenRound;
 use crate::args::value_parsers;
 use askbox_mailbox::address::{Address, HostName};
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::QuestionId;
+use askbox_mailbox::{Error, QuestionId};
 
 const EXAMPLES: &str = "Examples:
   $ ask-answer list
@@ -54,13 +53,10 @@ const EXAMPLES: &str = "Examples:
     override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer"
 )]
 pub struct AskAnswer {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: Option<Command>,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub reply: Reply,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
@@ -91,7 +87,6 @@ impl AskAnswer {
     }
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Reply {
     // One argument holds both. clap reads a word as a command's name only before the first value.
@@ -128,7 +123,6 @@ pub struct Reply {
     pub offer: Option<PathBuf>,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the pending questions, by priority and then by age

@@ -7,10 +7,7 @@ use clap::{ArgGroup, Parser};
 
 use crate::args::common::{Common, EXIT_CODES};
 use crate::args::value_parsers;
-use askbox_mailbox::documents::asked::{Kind, OnExpiry};
-use askbox_mailbox::documents::fields::options::Choice;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Choice, Kind, OnExpiry, Time, WorkflowId};
 
 const EXAMPLES: &str = "Examples:
   Save your state, ask, and exit:
@@ -176,7 +173,6 @@ pub struct AskPost {
     #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub wait: Option<Duration>,
 
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }

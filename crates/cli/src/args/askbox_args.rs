@@ -11,8 +11,7 @@ use crate::args::common::Common;
 use crate::args::value_parsers;
 use askbox_config::{ArchiveAfter, ToolRule, Way};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::trust::{Policy, PublicKey};
+use askbox_mailbox::{Policy, PublicKey, RoundId, WorkflowId};
 
 /// `askbox keygen`
 #[derive(Debug, Args)]
@@ -38,12 +37,10 @@ pub struct Inbox {
     /// The name of the person who answers [default: $USER]
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Mcp {
     /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
@@ -51,7 +48,6 @@ pub struct Mcp {
     pub mailbox: Option<PathBuf>,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Hook {
     /// A rule of `[approvals] ask` (given by the supervisor)
@@ -106,7 +102,6 @@ impl Hook {
     }
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Live {
     /// The program of the sessions
@@ -134,10 +129,8 @@ pub enum LiveProgram {
     Qwen,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Agents {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub what: WhatOfAgents,
     /// The folder that an agent would work in [default: the current folder]
@@ -148,7 +141,6 @@ pub struct Agents {
     pub json: bool,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum WhatOfAgents {
     /// List the agents, and the files that cannot be read
@@ -179,7 +171,6 @@ pub enum WhatOfAgents {
     Describe,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Demo {
     /// Answer automatically; this is the default where there is no terminal
@@ -193,7 +184,6 @@ pub struct Demo {
     pub agent: bool,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Check only the files of this workflow: its documents, rounds, runs and waits
@@ -210,12 +200,10 @@ pub struct Doctor {
     /// Run no check, but list them: what each reads, and the kinds of problem that it names
     #[arg(long, conflicts_with_all = ["id", "config"])]
     pub checks: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Tree {
     /// The workflow to show, with everything below it
@@ -226,12 +214,10 @@ pub struct Tree {
     /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
     #[arg(short, long)]
     pub follow: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct History {
     /// Only the rounds of this workflow
@@ -242,12 +228,10 @@ pub struct History {
     /// Only rounds that changed in this time, such as 2d
     #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
     pub since: Option<Duration>,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Gc {
     /// Archive rounds that ended longer ago, such as 30d, or `never` [default: history.archive]
@@ -259,7 +243,6 @@ pub struct Gc {
     /// Print what would be archived and removed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
@@ -267,12 +250,10 @@ pub struct Gc {
 /// `askbox notify`
 #[derive(Debug, Args)]
 pub struct Notify {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: NotifyCommand,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum NotifyCommand {
     /// Send a code to each target, and ask for it: that a server took a message does not say that it arrived
@@ -320,7 +301,6 @@ pub struct Count {
     /// them meanwhile.
     #[arg(long, conflicts_with = "json")]
     pub status_line: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
@@ -328,7 +308,6 @@ pub struct Count {
 /// `askbox sessions`
 #[derive(Debug, Args)]
 pub struct Sessions {
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
@@ -354,7 +333,6 @@ pub struct Once {
     /// The end: made, so that no later attempt makes it again, or not-made, so that one may
     #[arg(long, requires = "of")]
     pub was: Option<Was>,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
@@ -389,18 +367,15 @@ pub struct Conformance {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Web {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: Option<WebCommand>,
     /// Where to listen: a loopback address, or unix:PATH [default: web.listen, else 127.0.0.1:8347]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum WebCommand {
     /// Print a link with which one device signs in, once, within ten minutes; on a terminal also as a QR code

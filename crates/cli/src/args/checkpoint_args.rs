@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::args::common::{Common, EXIT_CODES};
 use crate::args::value_parsers;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::WorkflowId;
 
 const EXAMPLES: &str = "Examples:
   $ checkpoint save docs-42 --step review --completed draft \\
@@ -34,15 +34,12 @@ In a script (Claude Code refuses `eval` and `$(…)` by default):
     disable_help_subcommand = true
 )]
 pub struct Checkpoint {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: Command,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub common: Common,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Save a complete checkpoint, replacing the previous one; prints its path
@@ -138,7 +135,6 @@ In a script (Claude Code refuses `$(…)` by default):
     },
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Args)]
 pub struct Save {
     /// The workflow [default: $WORKFLOW_ID, else $ASKBOX_WORKFLOW_ID]

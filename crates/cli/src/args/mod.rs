@@ -14,7 +14,7 @@
 //! | `value_parsers` | values of arguments that are not plain text |
 
 // Help texts are written for terminals, where `<ID>` is not HTML.
-#![allow(rustdoc::invalid_html_tags)]
+#![allow(rustdoc::invalid_html_tags, missing_docs, reason = "the help texts are the documentation")]
 
 pub mod ask_agent_args;
 pub mod ask_answer_args;

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Parser, Subcommand};
 
 use crate::args::common::Common;
 use crate::args::value_parsers;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::Time;
 
 /// Relaunches agents whose questions were answered, each once.
 #[derive(Debug, Parser)]

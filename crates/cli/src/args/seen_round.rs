@@ -2,11 +2,8 @@
 
 use std::str::FromStr;
 
-use askbox_mailbox::Question;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::transitions::accept::On;
+use askbox_mailbox::{Error, Question, QuestionId, Result, Shown, WorkflowId};
 
 /// The number of digits of the hash that are printed, and that a person has to give at least.
 ///

@@ -10,12 +10,10 @@ use crate::args::value_parsers;
 /// `askbox sync`
 #[derive(Debug, Args)]
 pub struct SyncArgs {
-    #[allow(missing_docs)]
     #[command(subcommand)]
     pub command: SyncCommand,
 }
 
-#[allow(missing_docs)]
 #[derive(Debug, Subcommand)]
 pub enum SyncCommand {
     /// Serve this machine: tell the database its questions, and decide the answers that people offer there
@@ -70,7 +68,6 @@ pub struct SyncRun {
     /// End once everything is told, and every offer is decided that waits now
     #[arg(long)]
     pub once: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub database: InDatabase,
     /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
@@ -84,7 +81,6 @@ pub struct SyncMigrate {
     /// Print all statements, and connect to nothing
     #[arg(long)]
     pub print: bool,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub database: InDatabase,
 }
@@ -107,7 +103,6 @@ pub struct SyncPrune {
     /// How long rounds stay that are over
     #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = value_parsers::duration)]
     pub keep: Duration,
-    #[allow(missing_docs)]
     #[command(flatten)]
     pub database: InDatabase,
 }

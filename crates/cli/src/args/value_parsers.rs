@@ -4,16 +4,11 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum;
-use clap::builder::{EnumValueParser, TypedValueParser};
+use chrono::TimeDelta;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::args::seen_round::SeenRound;
-use askbox_mailbox::documents::asked::{Kind, OnExpiry};
-use askbox_mailbox::documents::fields::options::Choice;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::QuestionId;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Choice, Error, Kind, OnExpiry, QuestionId, Result, Time, text, time};
 
 /// A duration such as `90s`, `2h` or `3d`.
 pub fn duration(text: &str) -> Result<Duration> {
@@ -25,33 +20,26 @@ const JUST_NOW: Duration = Duration::from_secs(60);
 
 /// A time that is to come: RFC 3339, or a duration from now.
 pub fn moment(text: &str) -> Result<Time> {
-    if let Some(at) = time::parse_rfc3339(text.trim()) {
-        // A time that has just passed is accepted: a script needs a moment.
-        if at <= time::now() && time::since(at) > JUST_NOW {
-            let problem = format!("`{}` has passed: it was {} ago", text::excerpt(text, 40), time::human(time::since(at)));
-            return Err(Error::usage(problem, "give a time to come, or a duration such as 90s or 2h"));
-        }
-        return Ok(at);
+    let forms = "write a duration such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z or 2026-11-23T18:00:00+01:00";
+    let at = time_or(text, forms, Time::checked_add_signed)?;
+    // A time that has just passed is accepted: a script needs a moment.
+    if at <= time::now() && time::since(at) > JUST_NOW {
+        let problem = format!("`{}` has passed: it was {} ago", text::excerpt(text, 40), time::human(time::since(at)));
+        return Err(Error::usage(problem, "give a time to come, or a duration such as 90s or 2h"));
     }
-    let wrong = || {
-        let problem = format!("`{}` is not a time", text::excerpt(text, 40));
-        Error::usage(problem, "write a duration such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z or 2026-11-23T18:00:00+01:00")
-    };
-    let after = time::parse_duration(text, "").map_err(|_| wrong())?;
-    chrono::TimeDelta::from_std(after).ok().and_then(|after| time::now().checked_add_signed(after)).ok_or_else(wrong)
+    Ok(at)
 }
 
 /// A time that has passed: RFC 3339, or how long ago.
 pub fn moment_ago(text: &str) -> Result<Time> {
-    if let Some(at) = time::parse_rfc3339(text.trim()) {
-        return Ok(at);
-    }
-    let wrong = || {
-        let problem = format!("`{}` is not a time", text::excerpt(text, 40));
-        Error::usage(problem, "write how long ago, such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z")
-    };
-    let ago = time::parse_duration(text, "").map_err(|_| wrong())?;
-    chrono::TimeDelta::from_std(ago).ok().and_then(|ago| time::now().checked_sub_signed(ago)).ok_or_else(wrong)
+    time_or(text, "write how long ago, such as 90s or 2h, or a time such as 2026-11-23T18:00:00Z", Time::checked_sub_signed)
+}
+
+/// A time in RFC 3339, or one this duration from now.
+fn time_or(text: &str, forms: &str, from_now: fn(Time, TimeDelta) -> Option<Time>) -> Result<Time> {
+    let duration = || TimeDelta::from_std(time::parse_duration(text, "").ok()?).ok();
+    let at = time::parse_rfc3339(text.trim()).or_else(|| from_now(time::now(), duration()?));
+    at.ok_or_else(|| Error::usage(format!("`{}` is not a time", text::excerpt(text, 40)), forms))
 }
 
 /// The id of a round.
@@ -97,49 +85,29 @@ fn as_usage(error: Error) -> Error {
     }
 }
 
-/// The words for [`Kind`] on a command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum KindWord {
-    /// One of the options
-    Choice,
-    /// Any number of the options
-    MultiChoice,
-    /// Yes or no
-    YesNo,
-    /// Free text
-    Text,
-    /// A number
-    Number,
-}
-
 /// Parses the type of a question.
 pub fn kind() -> impl TypedValueParser<Value = Kind> {
-    EnumValueParser::<KindWord>::new().map(|word| match word {
-        KindWord::Choice => Kind::Choice,
-        KindWord::MultiChoice => Kind::MultiChoice,
-        KindWord::YesNo => Kind::YesNo,
-        KindWord::Text => Kind::Text,
-        KindWord::Number => Kind::Number,
-    })
-}
-
-/// The words for [`OnExpiry`] on a command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OnExpiryWord {
-    /// The question stays open and is marked overdue
-    Keep,
-    /// The answer given with --default applies
-    Default,
-    /// The question is cancelled; no agent is started
-    Cancel,
+    one_of([
+        ("choice", "One of the options", Kind::Choice),
+        ("multi_choice", "Any number of the options", Kind::MultiChoice),
+        ("yes_no", "Yes or no", Kind::YesNo),
+        ("text", "Free text", Kind::Text),
+        ("number", "A number", Kind::Number),
+    ])
 }
 
 /// Parses what happens to a question at its date.
 pub fn on_expiry() -> impl TypedValueParser<Value = OnExpiry> {
-    EnumValueParser::<OnExpiryWord>::new().map(|word| match word {
-        OnExpiryWord::Keep => OnExpiry::Keep,
-        OnExpiryWord::Default => OnExpiry::Default,
-        OnExpiryWord::Cancel => OnExpiry::Cancel,
-    })
+    one_of([
+        ("keep", "The question stays open and is marked overdue", OnExpiry::Keep),
+        ("default", "The answer given with --default applies", OnExpiry::Default),
+        ("cancel", "The question is cancelled; no agent is started", OnExpiry::Cancel),
+    ])
+}
+
+/// Parses one of these words, each with its help and its value.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(all: [(&'static str, &'static str, T); N]) -> impl TypedValueParser<Value = T> {
+    let words = all.map(|(word, help, _)| PossibleValue::new(word).help(help));
+    PossibleValuesParser::new(words)
+        .try_map(move |given| all.iter().find(|(word, ..)| *word == given).map(|(.., value)| *value).ok_or("is no such word"))
 }

@@ -7,15 +7,13 @@ use crate::args::ask_post_args::AskPost;
 use crate::ask_post::inline_wait::{self, Waited};
 use crate::ask_post::{asked_before, attached, post_receipt, posting};
 use crate::program::{self, Context};
-use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::documents::fields::range::Range;
 use askbox_mailbox::documents::question::MAX_QUESTION;
-use askbox_mailbox::documents::until::Until;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Span};
-use askbox_mailbox::transitions::post::{self, IfPending, Posted, Receipt};
-use askbox_mailbox::{Answer, AnswerValue, AttachedFile, Folder, Mailbox, Question, QuestionDocument, disk, text};
+use askbox_mailbox::time::Span;
+use askbox_mailbox::transitions::post::{self, IfPending, Posted};
+use askbox_mailbox::{
+    Answer, AnswerValue, AttachedFile, Error, Folder, Kind, Mailbox, Question, QuestionDocument, Range, Receipt, Result, RoundId, Until,
+    WorkflowId, disk, text, time,
+};
 
 /// Runs `ask-post`; returns the exit status.
 pub fn run(args: AskPost, context: &Context) -> Result<u8> {
@@ -61,27 +59,19 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
 fn with_flag(error: Error) -> Error {
     let Error::Invalid { file, field, problem, fix } = error else { return error };
     let flag = match field.as_str() {
-        "range.min" => "--min",
-        "range.max" => "--max",
-        "range.step" => "--step",
-        "range.unit" => "--unit",
-        "workflow_id" => "--workflow",
-        "checkpoint" => "--checkpoint",
-        "type" => "--type",
-        "expires_at" => "--timeout",
-        "default" => "--default",
-        "on_expiry" => "--on-expiry",
-        "until" => "--until or --until-file",
-        "remind_every" => "--remind-every",
-        "priority" => "--priority",
-        "context" => "--context",
-        "attachments" => "--attach",
-        "asked_by" => "--asked-by or $ASKBOX_ASKED_BY",
-        "free_text" => "--no-free-text",
-        field if field.starts_with("options") => "options (-o)",
-        _ => return Error::Invalid { file, field, problem, fix },
+        "workflow_id" => "--workflow".to_owned(),
+        "expires_at" => "--timeout".to_owned(),
+        "until" => "--until or --until-file".to_owned(),
+        "attachments" => "--attach".to_owned(),
+        "asked_by" => "--asked-by or $ASKBOX_ASKED_BY".to_owned(),
+        "free_text" => "--no-free-text".to_owned(),
+        options if options.starts_with("options") => "options (-o)".to_owned(),
+        "checkpoint" | "type" | "default" | "on_expiry" | "remind_every" | "priority" | "context" => {
+            format!("--{}", field.replace('_', "-"))
+        }
+        range => range.strip_prefix("range.").map_or_else(|| range.to_owned(), |bound| format!("--{bound}")),
     };
-    Error::Invalid { file, field: flag.to_owned(), problem, fix }
+    Error::Invalid { file, field: flag, problem, fix }
 }
 
 /// Prints the answer if it comes within `limit`.

@@ -5,7 +5,8 @@ use std::io::{self, BufRead};
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::program::output::print;
-use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::Result;
+use askbox_mailbox::error::IoContext;
 
 /// Asks a question, and returns true if the person types `y` or `yes` behind it. Keys that were pressed before the question stood there,
 /// such as the next line of a pasted text, do not answer it.

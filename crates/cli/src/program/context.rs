@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::program;
 use askbox_config as config;
 use askbox_config::{Config, Loaded};
-use askbox_mailbox::documents::fields::through::Through;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::who::caller::{Below, Caller};
+use askbox_mailbox::{Below, Caller, Result, Through};
 
 /// The surroundings of a program. Each part is found when it is first needed. Clones share what was found.
 #[derive(Debug, Clone, Default)]

@@ -2,8 +2,7 @@
 
 use crate::program::env;
 use askbox_config as config;
-use askbox_mailbox::id::SessionId;
-use askbox_mailbox::{Mailbox, Question, wake};
+use askbox_mailbox::{Mailbox, Question, SessionId, wake};
 
 /// The live session of a user whose shell runs this program, if it can be given a turn later. A run of askbox is woken in its own way.
 ///

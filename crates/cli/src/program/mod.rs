@@ -21,7 +21,6 @@
 
 mod confirm;
 mod context;
-mod hyphens;
 mod live_session;
 mod open_mailbox;
 mod output;

@@ -2,8 +2,7 @@
 
 use crate::args::common::Common;
 use crate::program::{self, Context};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Mailbox, Result};
 
 impl Common {
     /// Opens the mailbox, which must exist.

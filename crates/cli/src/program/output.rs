@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::program::variables::prints_to_terminal;
 use crate::terminal::fitted;
-use askbox_mailbox::error::{Error, Kind, Result};
-use askbox_mailbox::text;
+use askbox_mailbox::error::Kind;
+use askbox_mailbox::{Error, Result, text};
 
 /// Prints `error: …` and `hint: …` on standard error. An error of another machine may have no hint.
 pub fn complain(error: &Error) {

@@ -15,9 +15,9 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::program::readable;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::text::without_bom;
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, Result, time};
 
 /// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into. A byte order
 /// mark in front is left out.

@@ -11,9 +11,9 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::platform::files;
-use askbox_mailbox::who::caller::Below;
+use askbox_mailbox::{Below, Error, Result};
 
 /// Checks that this process may read an opened file. `path` is its name in the error.
 ///

@@ -12,8 +12,7 @@ use crate::args::parse;
 use crate::program::context::Context;
 use crate::program::output::{ErrorReport, complain, print, print_json};
 use crate::program::{typed, wrong_words};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result, disk};
 
 /// Runs a program: reads its arguments, calls `body` with them and with the [`Context`], and turns the result into an exit status.
 ///

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use crate::program::output::write_filtered;
 use crate::program::variables::{env, prints_to_terminal};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::text;
+use askbox_mailbox::{Result, text};
 
 /// The colour of a line. The colours are the terminal's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

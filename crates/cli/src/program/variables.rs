@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use askbox_mailbox::documents::fields::asked_in::{AskedIn, NONCE, Nonce};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{AttemptId, WorkflowId};
-use askbox_mailbox::text;
+use askbox_mailbox::id::AttemptId;
+use askbox_mailbox::{Error, Result, WorkflowId, text};
 
 /// The workflow that `$WORKFLOW_ID`, or else `$ASKBOX_WORKFLOW_ID`, names.
 ///

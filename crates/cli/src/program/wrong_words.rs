@@ -4,14 +4,11 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Command, CommandFactory};
 
 use crate::args::{ask_answer_args, relaunch_args};
-use crate::program::hyphens;
 use crate::program::typed::words;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::spelling;
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, spelling, text};
 
 /// The shortest word that may be a misspelt command. A shorter word can only be a workflow's id.
 const MIN_LETTERS: usize = 3;
@@ -54,106 +51,55 @@ fn meant<'c>(program: &'c Command, word: &str) -> Option<&'c str> {
     names.into_iter().find(|name| spelling::is_close(word, name))
 }
 
-/// Turns an error of clap into an [`Error`]: one line names the argument, and one says what to type.
+/// Turns an error of clap into an [`Error`]: clap's own words on one line, and its tips and the usage as the hint.
 pub(super) fn usage<A: CommandFactory>(e: &clap::Error) -> Error {
     if let Some(own) = e.source().and_then(|source| source.downcast_ref::<Error>()) {
         return of_value(e, own);
     }
     let program = A::command();
-    let named = |kind| e.get(kind).map(ToString::to_string).unwrap_or_default();
-    let (argument, value) = (named(ContextKind::InvalidArg), named(ContextKind::InvalidValue));
-    let flag = argument.split(' ').next().unwrap_or_default().to_owned();
-    let usage = match e.get(ContextKind::Usage) {
-        Some(usage) => usage.to_string(),
-        None => e.render().to_string(),
+    let text = e.render().to_string();
+    let unknown = match e.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => return Error::usage("no command is given", "see the commands: --help"),
+        ErrorKind::InvalidSubcommand => e.get(ContextKind::InvalidSubcommand).map(ToString::to_string),
+        // The argument of a misspelt command is read as a command.
+        ErrorKind::ArgumentConflict => first_word().filter(|_| text.starts_with("error: the subcommand ")),
+        _ => None,
     };
-    let usage = usage.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).map(|usage| format!("usage: {usage}; more with --help"));
-    let usage = usage.unwrap_or_else(|| "see --help".to_owned());
-    match e.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Error::usage("no command is given", "see the commands: --help"),
-        ErrorKind::InvalidSubcommand => {
-            let word = named(ContextKind::InvalidSubcommand);
-            let (command, path) = command_before(&program, &word);
-            let hint = match meant(command, &word) {
-                Some(name) => format!("did you mean `{path} {name}`?"),
-                None => of_a_sibling(&program, &word).unwrap_or_else(|| format!("the commands are {}", names(command).join(", "))),
-            };
-            Error::usage(format!("`{word}` is no command"), hint)
-        }
-        ErrorKind::MissingRequiredArgument => {
-            let missing = argument_list(e);
-            // A flag that was given needs another one.
-            let hint = if missing.starts_with("--") {
-                let add = missing.replace("<DURATION>", "DURATION, such as 2h").replace(['<', '>'], "");
-                format!("add {add}; more with --help")
-            } else {
-                usage
-            };
-            Error::usage(format!("missing: {missing}"), hint)
-        }
-        ErrorKind::InvalidValue if value.is_empty() => Error::usage(format!("{flag} needs a value"), format!("write {argument}")),
-        ErrorKind::InvalidValue => {
-            let (meant, values) = (named(ContextKind::SuggestedValue), named(ContextKind::ValidValue));
-            let hint = if meant.is_empty() {
-                format!("the values are {values}")
-            } else {
-                format!("did you mean `{meant}`? The values are {values}")
-            };
-            Error::usage(format!("{flag}: `{value}` is no value of it"), hint)
-        }
-        ErrorKind::ValueValidation => {
-            let why = e.source().map(ToString::to_string).unwrap_or_default();
-            let why = if why.contains("digit") { "is not a whole number".to_owned() } else { format!("is not valid: {why}") };
-            Error::usage(format!("{flag}: `{value}` {why}"), format!("write {argument}, see --help"))
-        }
-        ErrorKind::UnknownArgument if flag.starts_with('-') => {
-            let suggested = named(ContextKind::SuggestedArg);
-            let suggested = suggested.split(' ').next().filter(|flag| !flag.is_empty()).map(str::to_owned);
-            let hint = match suggested.or_else(|| flag_meant(&program, &flag)) {
-                Some(meant) => format!("did you mean `{meant}`? More with --help"),
-                None => hyphens::hint(command_before(&program, &flag).0, &flag),
-            };
-            Error::usage(format!("there is no flag {flag}"), hint)
-        }
-        ErrorKind::UnknownArgument => surplus(&program, &argument, usage),
-        ErrorKind::ArgumentConflict => conflict(&program, e, usage),
-        _ => {
-            let text = e.render().to_string();
-            let line = text.lines().next().unwrap_or_default();
-            Error::usage(line.strip_prefix("error: ").unwrap_or(line), usage)
-        }
+    if let Some(word) = unknown {
+        return no_command(&program, &word);
     }
+    let message = text.split("\n\n").next().unwrap_or_default().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    // A person cannot tell which of several words clap takes for a value.
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).filter(|tip| !tip.contains(" as a value"));
+    let mut hints: Vec<String> = tips.map(str::to_owned).collect();
+    if e.kind() == ErrorKind::UnknownArgument && hints.is_empty() {
+        let word = e.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        let (flag, is_flag) = (word.trim_start_matches('-'), word.starts_with('-'));
+        let may_be_reason = !is_flag || ["why", "note", "reason"].iter().any(|name| spelling::is_close(flag, name));
+        hints.push(match flag_of_reason(command_before(&program, &word).0).filter(|_| may_be_reason) {
+            Some(flag) => format!("a reason follows {flag}"),
+            None if is_flag => "a value that begins with - follows = or `--`: --flag='- x', or -- '- x'".to_owned(),
+            None => "several words need quotes".to_owned(),
+        });
+    }
+    hints.extend(text.lines().find(|line| line.starts_with("Usage: ")).map(|line| line.replacen('U', "u", 1)));
+    hints.push("more with --help".to_owned());
+    Error::usage(message.strip_prefix("error: ").unwrap_or(&message), hints.join("; "))
 }
 
-/// The error for a word that the command does not take. It suggests quotes only if the word is one of several words of a text.
-fn surplus(program: &Command, word: &str, usage: String) -> Error {
-    let (command, _) = command_before(program, word);
-    if command.get_positionals().any(clap::Arg::is_last_set) {
-        return Error::usage(format!("`{word}` is surplus"), format!("what belongs to the started program follows --: -- {word}"));
-    }
-    let mut places = command.get_positionals().flat_map(|place| place.get_value_names().unwrap_or_default()).map(|name| name.as_str());
-    let takes_text = places.any(|name| !["ID", "FILE", "NAME"].contains(&name));
-    if takes_text && !word.contains(char::is_whitespace) {
-        return Error::usage(format!("`{word}` is surplus; several words need quotes"), usage);
-    }
-    let hint = match flag_of_reason(command) {
-        Some(flag) => format!("a reason follows {flag}: {}", with_flag_before(program, flag, word)),
-        None => usage,
+/// The error for a word that is no command: the command that was meant, that of another program, or all of them.
+fn no_command(program: &Command, word: &str) -> Error {
+    let (command, path) = command_before(program, word);
+    let hint = match meant(command, word) {
+        Some(name) => format!("did you mean `{path} {name}`?"),
+        None => of_a_sibling(program, word).unwrap_or_else(|| format!("the commands are {}", names(command).join(", "))),
     };
-    Error::usage(format!("`{word}` is surplus"), hint)
+    Error::usage(format!("`{word}` is no command"), hint)
 }
 
 /// The flag for a reason, if the command has one.
 fn flag_of_reason(command: &Command) -> Option<&'static str> {
-    let has = |name: &str| command.get_arguments().any(|flag| flag.get_long() == Some(name));
-    [("why", "--why"), ("note", "--note")].into_iter().find(|(name, _)| has(name)).map(|(_, flag)| flag)
-}
-
-/// The command line with a flag inserted before this word.
-fn with_flag_before(program: &Command, flag: &str, word: &str) -> String {
-    let given = words().map(|given| given.to_string_lossy().into_owned());
-    let words = given.map(|given| if given == word { format!("{flag} {}", text::shell_quote(word)) } else { text::shell_quote(&given) });
-    std::iter::once(program.get_name().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    ["--why", "--note"].into_iter().find(|name| command.get_arguments().any(|flag| flag.get_long() == Some(&name[2..])))
 }
 
 /// The command that the command line names before this word, and its full name, such as `askbox agents list`.
@@ -165,38 +111,6 @@ fn command_before<'c>(program: &'c Command, word: &str) -> (&'c Command, String)
         }
     }
     (command, path)
-}
-
-/// The flag that an unknown one probably misspells.
-fn flag_meant(program: &Command, unknown: &str) -> Option<String> {
-    let name = unknown.strip_prefix("--").filter(|name| name.chars().count() >= MIN_LETTERS)?;
-    let (command, _) = command_before(program, unknown);
-    // The flag for a reason has two names.
-    if matches!(name, "why" | "note" | "reason")
-        && let Some(flag) = flag_of_reason(command).filter(|flag| *flag != unknown)
-    {
-        return Some(flag.to_owned());
-    }
-    let known = program.get_arguments().filter(|flag| flag.is_global_set()).chain(command.get_arguments()).filter_map(Arg::get_long);
-    known.filter(|known| spelling::is_close(name, known)).map(|known| format!("--{known}")).next()
-}
-
-/// The error for two arguments that exclude each other. A misspelt command also ends up here: its own argument is read as a command.
-fn conflict(program: &Command, e: &clap::Error, usage: String) -> Error {
-    let text = e.render().to_string();
-    let mut lines = text.split("\n\n").next().unwrap_or_default().lines().map(str::trim);
-    let message = lines.by_ref().collect::<Vec<_>>().join(" ");
-    let command = first_word().filter(|_| message.starts_with("error: the subcommand "));
-    match command.map(|word| (meant(program, &word).map(str::to_owned), word)) {
-        Some((Some(name), word)) => {
-            Error::usage(format!("`{word}` is no command"), format!("did you mean `{} {name}`?", program.get_name()))
-        }
-        Some((None, word)) => {
-            let hint = of_a_sibling(program, &word).unwrap_or_else(|| format!("the commands are {}", names(program).join(", ")));
-            Error::usage(format!("`{word}` is no command"), hint)
-        }
-        None => Error::usage(message.strip_prefix("error: ").unwrap_or(&message), usage),
-    }
 }
 
 /// The hint for a command of another program, as in `relaunch cancel docs-42`, with the words behind it.
@@ -217,16 +131,6 @@ fn first_word() -> Option<String> {
             flag if flag.starts_with('-') => {}
             word => return Some(word),
         }
-    }
-}
-
-/// The arguments that are missing.
-fn argument_list(e: &clap::Error) -> String {
-    use clap::error::ContextValue;
-    match e.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(all)) => all.join(", "),
-        Some(other) => other.to_string(),
-        None => "an argument".into(),
     }
 }
 
