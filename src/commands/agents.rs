@@ -7,8 +7,8 @@ use askbox_agent::definitions::catalog::Catalog;
 use askbox_cli::args::askbox_args::{Agents, WhatOfAgents};
 use askbox_cli::program;
 use askbox_cli::terminal::columns;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::text;
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, text};
 
 /// The maximum length of a printed description, in bytes. A longer one is cut. A model pays for a description in every request.
 const LONG_DESCRIPTION: usize = 8 << 10;

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use askbox_cli::args::askbox_args::Count;
 use askbox_cli::program;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::listing::list::{self, Pending};
-use askbox_mailbox::{Folder, Mailbox, read_question, text, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, read_question, text, time};
 
 /// The most bytes that Claude Code sends to its status line.
 const LONGEST: u64 = 1 << 20;

@@ -2,8 +2,7 @@
 
 use askbox_cli::args::askbox_args::Gc;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::{document, text, time};
+use askbox_mailbox::{Result, document, text, time};
 use askbox_run::gc::{self, Archived, Fate, Policy, Report, Tally};
 use serde::Serialize;
 

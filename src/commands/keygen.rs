@@ -7,9 +7,9 @@ use serde_json::json;
 use askbox_cli::args::askbox_args::Keygen;
 use askbox_cli::program;
 use askbox_config as config;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::trust::{PublicKey, SecretKey};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::trust::SecretKey;
+use askbox_mailbox::{Error, PublicKey, Result, disk};
 
 /// Runs `askbox keygen`; returns the exit status.
 pub fn run(args: &Keygen) -> Result<u8> {

@@ -5,11 +5,8 @@ use serde_json::json;
 
 use askbox_cli::args::askbox_args::{Once, Was};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::{list, recent_rounds};
-use askbox_mailbox::who::caller::Below;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Below, Error, Folder, Mailbox, Result, WorkflowId};
 use askbox_run::attempt::once::{self, Word};
 
 /// Marks the call, or says how marked calls ended.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::commands::args::{Askbox, Command};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 use askbox_run::process::programs;
 
 /// The commands that are programs of their own, which are also the features of the package that bring them.

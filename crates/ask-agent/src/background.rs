@@ -18,8 +18,7 @@ use crate::model::add_usage;
 use crate::outcome::Outcome;
 use crate::step::{End, Stop};
 use crate::{person, task};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::thread;
+use askbox_mailbox::{Result, thread};
 
 impl Conversation {
     /// A turn of the session, with its tasks.

@@ -25,7 +25,7 @@ use crate::step::{End, Stop};
 use crate::task;
 use crate::tool_names::{ASK_USER, TASK, must_not_be_repeated};
 use crate::tools;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 impl Conversation {
     /// Makes a call. Returns the end of the turn if the call has no result, or if a hook ends the turn behind it.

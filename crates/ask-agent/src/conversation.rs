@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::rules::hooks;
 use crate::step::{self, End, Step, Stop};
 use crate::transcript::{Transcript, new_id};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// The longest pause that the API may ask for. A longer one ends the turn, and says so.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

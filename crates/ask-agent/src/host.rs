@@ -21,8 +21,7 @@ use crate::step::{End, Stop};
 use crate::transcript::new_id;
 use askbox_agent::definitions::agent_file::Agent;
 use askbox_cli::args::ask_agent_args::AskAgent;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::thread;
+use askbox_mailbox::{Error, Result, thread};
 
 /// Something that happened.
 pub(crate) enum Happening {

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::history::Call;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::{Mailbox, Result};
 use askbox_run::asking::end::End;
 use askbox_run::claim::{Claim, OnRecord};
 

@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::host::{Happening, Host};
 use askbox_agent::caller_env::is_of_the_caller;
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::thread;
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Result, thread};
 
 /// How long a command may take to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);

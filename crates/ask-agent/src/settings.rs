@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::tool_names::TASK;
 use askbox_agent::definitions::agent_file;
 use askbox_cli::args::ask_agent_args::AskAgent;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result};
 
 /// How long a hook may take if its settings do not say.
 const TIMEOUT: u64 = 60;

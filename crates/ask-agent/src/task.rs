@@ -16,7 +16,7 @@ use crate::tool_names::{GENERAL, TASK};
 use crate::tools;
 use crate::transcript::{self, Transcript, new_id};
 use askbox_agent::definitions::agent_file::Agent;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// How often the model of a subagent is asked.
 const ROUNDS: usize = 30;

@@ -14,9 +14,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::history::{BEGUN, Call, DEFERRED, History, NOTICE_OF, REWOUND, STARTS};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::time;
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, disk, time};
 
 /// A transcript that this process writes.
 #[derive(Debug)]

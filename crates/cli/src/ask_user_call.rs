@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use askbox_mailbox::QuestionDocument;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, QuestionDocument, Result, WorkflowId};
 
 /// The arguments that are fields of the question.
 const FIELDS: [&str; 8] = ["question", "options", "type", "questions", "context", "free_text", "range", ASKED_BY];

@@ -13,11 +13,9 @@ use askbox_mailbox::checkpoints::{change, store};
 use askbox_mailbox::document::Stored;
 use askbox_mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox_mailbox::documents::{dotted_path, shell_export};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Folder, Mailbox, disk, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, time};
 use askbox_run::attempt::fetched;
 
 /// A checkpoint for people.

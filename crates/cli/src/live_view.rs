@@ -19,10 +19,7 @@ use crate::program;
 use crate::terminal::foreground::{is_foreground, wait_for_foreground};
 use crate::terminal::screen::{self, Screen};
 use askbox_mailbox::disk::file_events::Hints;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::thread;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, thread};
 use askbox_run::attempt::record;
 use askbox_run::story::{Standing, Story};
 

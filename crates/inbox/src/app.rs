@@ -23,10 +23,8 @@ use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{AtStake, Decision};
 use askbox_cli::program;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
+use askbox_mailbox::{Result, WorkflowId, time};
 use askbox_run::story::Cause;
 use askbox_run::story::cause::HoldUp;
 

@@ -13,9 +13,7 @@ use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
 use askbox_cli::person::{self, Act, Answers, AtStake, Decision, Texts};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::documents::fields::options::Choice;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::{AnswerValue, text};
+use askbox_mailbox::{AnswerValue, Choice, Error, text};
 
 impl App<'_> {
     /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a

@@ -8,8 +8,7 @@ use crate::question::draft::Draft;
 use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender;
 use crate::sender::RoundAt;
-use askbox_mailbox::Question;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Question, Time};
 
 /// A draft is written after this pause in typing. If the typing does not pause, it is written after `LONGEST`.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -60,7 +60,7 @@ use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::ask_answer::{answering, short_id};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 pub use question::kept_drafts::{forget, keep_in as keep_drafts_in};
 pub use run::{Asked, ask};

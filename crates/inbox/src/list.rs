@@ -11,10 +11,9 @@ use std::time::Instant;
 use crate::row::{Order, Row};
 use crate::search::Search;
 use crate::sender::Sender;
-use askbox_mailbox::Folder;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::listing::list;
+use askbox_mailbox::{Folder, Result};
 
 /// The number of questions that are read between two looks at the clock.
 const AT_ONCE: usize = 16;
@@ -263,8 +262,7 @@ mod tests {
     use super::*;
     use crate::sender::Others;
     use askbox_cli::program::Context;
-    use askbox_mailbox::Mailbox;
-    use askbox_mailbox::who::caller::Caller;
+    use askbox_mailbox::{Caller, Mailbox};
 
     struct Place {
         mailbox: Mailbox,

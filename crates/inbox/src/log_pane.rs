@@ -6,10 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::thread;
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, thread};
 use askbox_run::process::programs;
 
 /// The most lines that are kept. The oldest go first.

@@ -5,9 +5,7 @@ use std::cmp::Reverse;
 use crate::sender::{RoundAt, Seen, Sender};
 use askbox_cli::ask_answer::question_text;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::id::{QuestionId, RoundId};
-use askbox_mailbox::text;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionId, RoundId, Time, text};
 
 /// One waiting question. Its texts are shortened, because there may be ten thousand of them.
 #[derive(Debug, Clone, PartialEq)]

@@ -31,11 +31,9 @@ use askbox_cli::terminal::columns;
 use askbox_cli::terminal::foreground::{is_foreground, wait_for_foreground};
 use askbox_cli::terminal::pictures::{Dropped, Pictures};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, text};
+use askbox_mailbox::{Caller, Error, Mailbox, Result, WorkflowId, text};
 use askbox_peers::machines::offer_state::Stands;
 use askbox_run::process::programs;
 

@@ -12,9 +12,8 @@ use crate::sent::from_here::SentAnswer;
 use crate::text_window::Purpose;
 use askbox_cli::person::{AtStake, Decision, Named};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::text::excerpt;
+use askbox_mailbox::{Error, RoundId};
 
 /// The maximum number of questions of other machines that are declined together.
 const DECLINED_ELSEWHERE: usize = 8;

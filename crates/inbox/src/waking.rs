@@ -18,9 +18,8 @@ use rustix::io::Errno;
 
 use askbox_cli::terminal::foreground::is_foreground;
 use askbox_mailbox::disk::file_events::{self, Hint, Hints};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId};
 
 /// The time between two readings of the mailbox if the system does not report all changes.
 const READ_ANYWAY: Duration = Duration::from_secs(15);

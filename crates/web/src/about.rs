@@ -10,8 +10,7 @@ use crate::commands::served_at;
 use crate::gate::{Device, Devices};
 use askbox_cli::program::{self, Context};
 use askbox_config::Config;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::{disk, text, time};
+use askbox_mailbox::{Result, disk, text, time};
 
 /// Prints it as JSON.
 pub(crate) fn print(context: &Context) -> Result<u8> {

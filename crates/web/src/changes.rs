@@ -12,10 +12,8 @@ use tokio::sync::mpsc as to_page;
 use crate::gate::{Devices, Secret};
 use crate::index::Index;
 use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, thread};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, thread};
 use askbox_run::attempt::record;
 
 /// The time during which changes are gathered before pages are told.

@@ -10,9 +10,8 @@ use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns::{padded, width};
 use askbox_cli::terminal::screen;
 use askbox_config::{self as config, Listen};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text::{excerpt, shell_quote};
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, Result, time};
 
 fn devices(context: &Context) -> Result<(config::Web, Devices)> {
     let config = context.config()?.web;

@@ -1,11 +1,8 @@
 //! One part of a filled-in form, and its value.
 
 use askbox_cli::person::AtStake;
-use askbox_mailbox::AnswerValue;
-use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::documents::fields::options::Choice;
-use askbox_mailbox::documents::fields::range::Range;
+use askbox_mailbox::{AnswerValue, Choice, Kind, Part, Range};
 
 /// One filled-in part.
 #[derive(Debug, Default)]

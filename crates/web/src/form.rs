@@ -18,9 +18,7 @@ use uuid::Uuid;
 use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
 use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, PressAgain, Texts, about};
-use askbox_mailbox::documents::asked::Part;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::{AnswerValue, Question, text};
+use askbox_mailbox::{AnswerValue, Part, Question, Shown, text};
 
 /// All words in a form whose question is no longer known.
 pub fn words(posted: &Posted) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! An answer in words for people: each chosen option with its meaning.
 
-use askbox_mailbox::documents::asked::Part;
-use askbox_mailbox::{Answer, AnswerValue, Question, text};
+use askbox_mailbox::{Answer, AnswerValue, Part, Question, text};
 
 /// The answer to one part of a question.
 #[derive(Debug, Clone)]

@@ -13,13 +13,10 @@ use askbox_cli::ask_answer::filter::{self, Looked};
 use askbox_cli::ask_answer::question_text;
 use askbox_cli::program;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::lineage::{self, Kin};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Rank};
-use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Folder, Mailbox, Question, disk, round, text};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, round, text};
 
 /// One waiting question. Its texts are shortened.
 #[derive(Debug, Clone)]

@@ -54,7 +54,7 @@ mod taken_back;
 
 use askbox_cli::args::askbox_args::{Web, WebCommand};
 use askbox_cli::program::Context;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// Runs `askbox web`; returns the exit status.
 pub fn run(args: &Web, context: &Context) -> Result<u8> {

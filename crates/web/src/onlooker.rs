@@ -4,10 +4,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::thread;
 use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, Result, thread};
 
 /// How long a person counts as present after a request of a visible page.
 pub const LASTS: Duration = Duration::from_secs(30);

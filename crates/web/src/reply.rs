@@ -11,8 +11,7 @@ use axum::response::{IntoResponse, Response};
 use uuid::Uuid;
 
 use askbox_cli::program;
-use askbox_mailbox::MediaType;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::{Error, MediaType};
 
 /// A page.
 pub fn html(status: StatusCode, page: &impl Template) -> Response {

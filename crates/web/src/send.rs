@@ -1,12 +1,8 @@
 //! Sends a person's decision about exactly the question that was shown.
 
 use askbox_cli::person::Decision;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::transitions::accept::{self, Accepted, On};
-use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::transitions::accept::{self, On};
+use askbox_mailbox::{Accepted, Caller, Mailbox, Result, RoundId, Shown};
 use askbox_run::asking::orphans;
 
 /// The channel recorded with answers from the page.

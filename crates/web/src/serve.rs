@@ -21,7 +21,7 @@ use crate::{check, reply};
 use askbox_cli::args::askbox_args::Web;
 use askbox_cli::program::{self, Context};
 use askbox_config::Listen;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The number of threads that read and write the mailbox for pages.
 const WORKERS: usize = 4;

@@ -16,12 +16,8 @@ use crate::other_machines::OtherMachines;
 use crate::reply::{self, plain};
 use crate::taken_back::TakenBack;
 use askbox_cli::program::Context;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::documents::fields::through::Through;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::text;
 use askbox_mailbox::trust::SecretKey;
-use askbox_mailbox::who::caller::Caller;
+use askbox_mailbox::{Caller, Error, Mailbox, Result, Through, text};
 use askbox_run::story::Teller;
 
 /// The data for all pages.

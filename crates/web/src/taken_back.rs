@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::filled_part::FilledPart;
 use crate::form::Filled;
 use crate::send::CHANNEL;
-use askbox_mailbox::documents::asked::{Kind, Part};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Answer, AnswerValue, Question};
+use askbox_mailbox::{Answer, AnswerValue, Kind, Part, Question, RoundId};
 
 /// The maximum number of answers that are kept. Each may be as large as a form.
 const KEPT: usize = 16;

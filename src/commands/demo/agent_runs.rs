@@ -13,9 +13,8 @@ use askbox_agent::stream::lines::BoundedLines;
 use askbox_agent::stream::{Interpreter, StreamItem};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{RoundId, SessionId};
-use askbox_mailbox::{Mailbox, time};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, SessionId, time};
 use askbox_run::attempt::record;
 use askbox_run::story::{Standing, Teller};
 

@@ -8,9 +8,8 @@ use askbox_cli::person::Decision;
 use askbox_cli::program;
 use askbox_inbox as inbox;
 use askbox_inbox::Asked;
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, text};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Mailbox, Result, WorkflowId, text};
 use askbox_watch::relaunch::event_words::{self, Clock};
 
 pub(super) fn heading(n: u32, words: &str) -> Result<()> {

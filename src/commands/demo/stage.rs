@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::commands::demo::agent;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result};
 
 /// The program that shows the demo's agent with `--agent`.
 const SMALL_AGENT: &str = "ask-agent";

@@ -13,10 +13,9 @@ use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, 
 use askbox_cli::args::askbox_args::Demo;
 use askbox_cli::program;
 use askbox_inbox::{self as inbox, RoundAt};
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, read_question, round, text};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, read_question, round, text};
 use askbox_run::attempt::record;
 
 /// The agent's pause between two steps if a person watches, in milliseconds.

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use crate::commands::demo::agent;
 use crate::commands::demo::narration::print;
 use crate::commands::demo::stage::Stage;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::{self, Waiting};
+use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::{Error, Result, thread};
 
 /// The running watcher. Dropping it ends the process.
 pub(super) struct Watcher {

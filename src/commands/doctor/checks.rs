@@ -17,7 +17,7 @@ use Concerns::{Everything, Launch, OpenRound, Workflow};
 use Needs::{Agents, Configuration, Nothing};
 use askbox_cli::program;
 use askbox_cli::terminal::columns;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 
 /// One row.
 pub(super) struct Check {

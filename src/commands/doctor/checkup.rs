@@ -13,13 +13,10 @@ use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Loaded, Runner};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::derived::FolderState;
-use askbox_mailbox::disk::{self, Entry, LockHolder};
+use askbox_mailbox::disk::{Entry, LockHolder};
 use askbox_mailbox::documents::checkpoint;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::closings::{self, Closed};
-use askbox_mailbox::text;
-use askbox_mailbox::{Folder, Mailbox, pause, quarantine};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, pause, quarantine, text};
 use askbox_run::story::{OpenWorkflows, Teller, cause};
 
 /// How long the doctor waits, once, before it says that a watcher hangs.

@@ -5,8 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::text;
+use askbox_mailbox::{RoundId, WorkflowId, text};
 
 /// The maximum number of lines. Problems that would need further lines are only counted.
 const MOST_LINES: usize = 10_000;

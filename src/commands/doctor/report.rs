@@ -19,13 +19,10 @@ use crate::commands::doctor::workflows::road::Road;
 use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
-use askbox_mailbox::text;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, text};
 
 /// The output of `askbox doctor`.
 #[derive(Debug, Serialize)]

@@ -3,8 +3,7 @@
 
 use crate::commands::hook::event::Session;
 use askbox_cli::program::Context;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::documents::answer::Outcome;
+use askbox_mailbox::{Mailbox, Outcome};
 use askbox_run::asking::place;
 use askbox_run::words::beside_allowance;
 

@@ -3,11 +3,9 @@
 use crate::commands::hook::at_terminal;
 use crate::commands::hook::dialog::question;
 use crate::commands::hook::event::PermissionRequest;
-use askbox_mailbox::QuestionDocument;
 use askbox_mailbox::dialogs::{Dialog, Program};
-use askbox_mailbox::error::Result;
 use askbox_mailbox::programs::CLAUDE;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionDocument, Result, Time};
 
 /// The question that a dialog of Claude Code becomes. `None` if the event is none.
 pub fn question(event: &[u8], since: Time) -> Option<Result<QuestionDocument>> {

@@ -9,12 +9,9 @@ use serde_json::{Value, json};
 use crate::commands::hook::event::Session;
 use askbox_cli::ask_answer::{answering, ask_user_question};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::documents::fields::through::Through;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::{Mailbox, Question, round, text};
+use askbox_mailbox::{Mailbox, Question, Result, Through, WorkflowId, round, text};
 use askbox_run::words::inserted::on_one_line;
 
 /// `answer.channel` of an answer from AskUserQuestion.

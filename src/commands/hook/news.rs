@@ -22,11 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::hook::event::{self, Moment, Session};
 use askbox_mailbox::audit::Entry;
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::{SessionId, WorkflowId};
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, text, wake};
+use askbox_mailbox::{Folder, Mailbox, Result, SessionId, WorkflowId, disk, read_question, round, text, wake};
 use askbox_run::view::session_news::{self, End};
 
 /// The maximum number of lines of one kind.

@@ -7,13 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::commands::hook::event::{PreToolUse, Reply};
 use askbox_cli::ask_user_call;
-use askbox_mailbox::Matter;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::tool_call::NEED_NO_APPROVAL;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
-use askbox_mailbox::{Mailbox, read_question};
+use askbox_mailbox::{Error, Mailbox, Matter, WorkflowId, read_question, text};
 
 /// The commands that the main agent may run, as the first words of the command line.
 const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];

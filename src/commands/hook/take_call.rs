@@ -4,13 +4,12 @@
 use crate::commands::hook::event::{PreToolUse, Reply};
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_call;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::who::asked_within;
+use askbox_mailbox::{Error, Mailbox, Result};
 use askbox_run::approval::call::{self, Call};
 use askbox_run::approval::permit::Rules;
 use askbox_run::approval::standing;

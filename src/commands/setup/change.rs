@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use crate::commands::setup::record::{Added, Record, Written};
 use askbox_cli::args::askbox_args::Part;
-use askbox_mailbox::disk::{self, Placed};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::disk::Placed;
+use askbox_mailbox::{Error, Result, disk};
 
 /// The maximum size of a file that is added to, in bytes.
 pub(super) const LONGEST: u64 = 16 << 20;

@@ -4,7 +4,7 @@
 use inquire::{Password, PasswordDisplayMode};
 
 use askbox_cli::program;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The maximum size of a value, in bytes.
 const LONGEST: u64 = 64 << 10;

@@ -8,7 +8,7 @@ use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_config::{self as config, Config};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_watch::codex;
 
 /// A key that brings the dialogs of one program's sessions into the mailbox.

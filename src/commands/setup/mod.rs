@@ -43,9 +43,8 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::commands::trial;
 use askbox_cli::args::askbox_args::{Setup, Trial};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::layout;
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, disk, layout};
 use plan::Plan;
 use record::Record;
 

@@ -6,8 +6,7 @@ use crate::commands::setup::record::Record;
 use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result, disk};
 use askbox_run::process::programs;
 
 /// The longest plugin, in bytes.

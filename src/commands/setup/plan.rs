@@ -13,7 +13,7 @@ use crate::commands::setup::systemd;
 use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
 
 /// The plan of a call.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use askbox_cli::args::askbox_args::Part;
 use askbox_cli::program;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::{disk, document, layout};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, disk, document, layout};
 
 /// The name of the record while it lies aside.
 const ASIDE: &str = ".askbox-setup.json";

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
+use askbox_mailbox::{Error, Result};
 use askbox_run::process::programs;
 
 /// The service's unit.

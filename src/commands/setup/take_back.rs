@@ -6,8 +6,7 @@ use crate::commands::setup::record::{self, Record, Written};
 use crate::commands::setup::{credential, is_agreed, live, mailbox, news_hooks, rules, systemd};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::{Result, disk};
 
 /// The way to take back one file.
 enum Undo {

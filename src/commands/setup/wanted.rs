@@ -10,8 +10,9 @@ use crate::commands::{claude_md, service};
 use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
 use askbox_config as config;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::text::{self, without_bom};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::text::without_bom;
+use askbox_mailbox::{Error, Result, text};
 
 /// The rules for asking and looking. None of them allows answering, because agents that askbox launches read the same settings, and they
 /// ask. The plugin lets a person's session answer.

@@ -7,8 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::model::tls;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{text, thread};
+use askbox_mailbox::{Error, Result, text, thread};
 
 const URL: &str = "https://api.anthropic.com";
 /// How long the API may be silent before the connection counts as broken. It sends a `ping` now and then.

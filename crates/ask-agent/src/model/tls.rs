@@ -1,6 +1,6 @@
 //! Encryption without C: rustls with the cryptography of graviola, and the certificates that the system trusts.
 
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use ureq::tls::TlsConfig;
 
 /// The configuration for `https`.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::history::Call;
 use crate::host::Host;
 use crate::process::{self, Output};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// The exit status that refuses.
 const REFUSES: i32 = 2;

@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::process::{self, Output};
 use crate::rules::permission;
 use crate::tool_names::{BASH, EDIT, GLOB, READ, TODO, WRITE};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 pub(crate) use definitions::definitions;
 

@@ -17,12 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::args::seen_round::SeenRound;
 use crate::ask_answer::answering;
-use askbox_mailbox::documents::asked::{Kind, OnExpiry, Part};
 use askbox_mailbox::documents::fields::approval::{Approval, EDITED, ONCE};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, Question, text};
+use askbox_mailbox::{Answer, Caller, Error, Kind, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text};
 
 /// Returns the open question of this round as an interrupt.
 ///

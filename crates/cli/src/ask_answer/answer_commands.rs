@@ -14,12 +14,10 @@ use crate::ask_answer::{
 };
 use crate::person::refusal;
 use crate::program::{self, Context};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::transitions::{undo, withdraw};
-use askbox_mailbox::who::caller::{self, Caller};
-use askbox_mailbox::{Answer, Folder, Mailbox, Question, disk, text};
+use askbox_mailbox::who::caller;
+use askbox_mailbox::{Answer, Caller, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, WorkflowId, disk, text};
 use askbox_run::asking::orphans;
 use askbox_run::chain::whole_tree;
 use askbox_run::process::programs;

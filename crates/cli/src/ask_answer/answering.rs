@@ -9,18 +9,14 @@ use crate::ask_answer::{ask_user_question, misplaced_command, question_text};
 use crate::program;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::answer::{MAX_ANSWER, Outcome};
-use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::documents::answer::MAX_ANSWER;
 use askbox_mailbox::documents::checks::match_option::{self, Meaning, meaning};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::near_id;
-use askbox_mailbox::round::{self, Round};
-use askbox_mailbox::transitions::accept::Accepted;
-use askbox_mailbox::transitions::quarantined_round;
-use askbox_mailbox::transitions::settle;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, Mailbox, Question, spelling, text};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::transitions::{quarantined_round, settle};
+use askbox_mailbox::{
+    Accepted, Answer, AnswerValue, Caller, Error, Folder, Kind, Mailbox, Outcome, Question, Result, WorkflowId, round, spelling, text,
+};
 use askbox_run::view::archived;
 
 /// The maximum size of an answer as JSON, in bytes. Every character may be escaped.

@@ -8,13 +8,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use askbox_mailbox::document::Document;
-use askbox_mailbox::documents::asked::{Kind, Part};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::spelling;
 use askbox_mailbox::text::excerpt;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Question};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Error, Kind, Part, Question, Result, WorkflowId, spelling};
 
 /// The maximum number of questions in one call.
 pub const MAX_QUESTIONS: usize = 4;

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use crate::program;
 use askbox_mailbox::documents::fields::approval::LONGEST_EDITED;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::QuestionId;
-use askbox_mailbox::{disk, layout};
+use askbox_mailbox::{QuestionId, Result, disk, layout};
 
 /// The ending of the file's name.
 pub const ENDING: &str = ".call";

@@ -8,9 +8,7 @@ use crate::program::{self, Context, Tint};
 use crate::terminal::screen;
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::approval::{Approval, Editable, LONGEST_EDITED, shown_field};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::QuestionId;
-use askbox_mailbox::{Question, text};
+use askbox_mailbox::{Error, Question, QuestionId, Result, text};
 use askbox_run::approval::lines::{self, Change, ChangeTag};
 use serde_json::{Map, Value};
 

@@ -5,10 +5,8 @@ use crate::ask_answer::give::{give, person};
 use crate::ask_answer::{answering, edit_call, editor, question_text};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::fields::approval::EDITED;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::transitions::accept::On;
-use askbox_mailbox::{Answer, AnswerValue, Folder};
+use askbox_mailbox::{Answer, AnswerValue, Error, Folder, Result, WorkflowId};
 use askbox_run::story;
 
 /// Runs the command.

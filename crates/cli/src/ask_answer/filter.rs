@@ -1,8 +1,7 @@
 //! Finds the questions that contain given words.
 
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::spelling;
 use askbox_mailbox::text::excerpt;
+use askbox_mailbox::{Error, Result, spelling};
 
 /// The parts of a question that a filter searches.
 #[derive(Debug, Clone, Copy)]

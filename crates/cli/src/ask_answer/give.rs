@@ -7,11 +7,8 @@ use crate::ask_answer::answering;
 use crate::person::held_up;
 use crate::program::{self, Context};
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Mailbox, round};
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::{Accepted, Answer, AnswerValue, Caller, Error, Mailbox, Result, WorkflowId, round};
 use askbox_run::asking::end::End;
 use askbox_run::asking::{next_prompt, orphans, receipt};
 

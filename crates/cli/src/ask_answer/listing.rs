@@ -10,11 +10,9 @@ use crate::person::warn_of_queue;
 use crate::program::{self, Context};
 use crate::terminal::columns::{self, Row, Table};
 use crate::terminal::{fitted, screen};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::listing::list::{self, Pending};
 use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Mailbox, Question, document, read_question, round, text, time};
+use askbox_mailbox::{Mailbox, Question, QuestionId, Result, WorkflowId, document, read_question, round, text, time};
 use askbox_run::story::Teller;
 
 /// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second

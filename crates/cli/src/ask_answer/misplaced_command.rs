@@ -5,10 +5,9 @@ use std::path::Path;
 
 use crate::args::ask_answer_args::{AskAnswer, Command};
 use crate::ask_answer::other_machines::PART;
-use askbox_mailbox::Question;
 use askbox_mailbox::documents::checks::match_option::{Meaning, meaning};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::text::{excerpt, shell_quote};
+use askbox_mailbox::{Error, Question, Result};
 
 /// Refuses a command that stands behind the id, unless the question has such an option or the person says that it is an answer, with
 /// `--text` or `--`.

@@ -6,7 +6,7 @@ use std::process::Command as Program;
 use crate::args::ask_answer_args::{AskAnswer, Command, Hosts};
 use crate::program;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 use askbox_run::process::programs;
 
 /// The word that `askbox` expects before the arguments of `ask-answer`.

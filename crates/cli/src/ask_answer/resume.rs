@@ -5,10 +5,8 @@ use crate::ask_answer::ag_ui::{self, Resumed};
 use crate::ask_answer::answering;
 use crate::ask_answer::give::{give, person};
 use crate::program::{self, Context};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::transitions::accept::On;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Caller, Error, Folder, Mailbox, Result};
 
 /// Tries every entry. The first error counts, and later ones are only told.
 pub(super) fn resume(args: &AskAnswer, context: &Context) -> Result<()> {

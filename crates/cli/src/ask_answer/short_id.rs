@@ -4,12 +4,8 @@
 use crate::args::ask_answer_args::Reply;
 use crate::args::common::Common;
 use crate::program;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::text;
-use askbox_mailbox::{Folder, Mailbox, read_question};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, read_question, text};
 
 /// The maximum number of ids that an error names.
 const NAMED: usize = 5;

@@ -4,10 +4,7 @@
 use crate::ask_answer::diff_lines::{self, Says};
 use crate::program::{self, Tint};
 use crate::terminal::{fitted, screen};
-use askbox_mailbox::attachments;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Attachment, Mailbox, MediaType, Question, text};
+use askbox_mailbox::{Attachment, Error, Mailbox, MediaType, Question, Result, RoundId, attachments, text};
 
 /// A file beside a question.
 #[derive(Debug, Clone, PartialEq, Eq)]

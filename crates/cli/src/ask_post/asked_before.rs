@@ -2,8 +2,8 @@
 //! again, and the answer goes its way.
 
 use crate::program;
-use askbox_mailbox::transitions::post::{self, Receipt};
-use askbox_mailbox::{Folder, Mailbox, Question, round};
+use askbox_mailbox::transitions::post;
+use askbox_mailbox::{Folder, Mailbox, Question, Receipt, round};
 
 /// The receipt of the earlier question, if there is one.
 pub fn find(mailbox: &Mailbox, question: &Question) -> Option<Receipt> {

@@ -5,8 +5,7 @@ use std::path::Path;
 use crate::args::ask_post_args::AskPost;
 use crate::program;
 use askbox_mailbox::documents::fields::attachment::{LARGEST_IMAGE, MOST};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{AttachedFile, text};
+use askbox_mailbox::{AttachedFile, Error, Result, text};
 
 /// The name of what comes from standard input.
 const STANDARD_INPUT: &str = "standard-input";

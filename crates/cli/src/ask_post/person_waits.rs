@@ -10,8 +10,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::ask_answer::answering;
 use crate::program;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Question, thread, time};
+use askbox_mailbox::{Question, WorkflowId, thread, time};
 
 /// A wait that a person watches. Dropping it ends the wait: a signal then ends the program without a word.
 #[derive(Debug)]

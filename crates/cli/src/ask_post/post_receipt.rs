@@ -6,12 +6,8 @@ use serde_json::{Value, json};
 
 use crate::args::common::Common;
 use crate::program::{self, Context, ErrorReport};
-use askbox_mailbox::documents::answer::Outcome;
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::transitions::post::Receipt;
-use askbox_mailbox::{Answer, AnswerValue, Mailbox, Question, text};
+use askbox_mailbox::{Answer, AnswerValue, Error, Mailbox, Outcome, Question, Receipt, Result, RoundId, WorkflowId, text};
 use askbox_run::claim::plan;
 
 /// Prints the receipt: `QUESTION_POSTED:ID`.

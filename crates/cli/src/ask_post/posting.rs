@@ -7,12 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::program;
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::document::{self, Document, check_depth};
+use askbox_mailbox::document::{Document, check_depth};
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::trace::{Malformed, Trace};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::{AnswerValue, Folder, Mailbox, Question, QuestionDocument, read_question, round};
+use askbox_mailbox::{
+    AnswerValue, Error, Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowId, document, read_question,
+    round,
+};
 
 /// The maximum size of an array of questions, in bytes.
 pub const MAX_BATCH: u64 = 64 << 20;

@@ -7,9 +7,8 @@ use uuid::Uuid;
 use crate::person::texts::quoted;
 use crate::person::{Act, LeftOut};
 use askbox_mailbox::address::Address;
-use askbox_mailbox::documents::fields::options::Choice;
-use askbox_mailbox::id::QuestionId;
 use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::{Choice, QuestionId};
 
 /// Something that the next key or button would lose, or would decide although the person may not mean it.
 #[derive(Debug, Clone, PartialEq)]

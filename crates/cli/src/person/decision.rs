@@ -1,8 +1,7 @@
 //! A person's decision about one question.
 
 use askbox_mailbox::documents::fields::approval::EDITED;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, text};
+use askbox_mailbox::{Answer, AnswerValue, Caller, text};
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq)]

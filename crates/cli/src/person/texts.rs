@@ -3,9 +3,8 @@
 use uuid::Uuid;
 
 use crate::person::Act;
-use askbox_mailbox::Question;
-use askbox_mailbox::documents::asked::{Kind, Part};
-use askbox_mailbox::text::{self, excerpt};
+use askbox_mailbox::text::excerpt;
+use askbox_mailbox::{Kind, Part, Question, text};
 
 /// A text that the decision does not send.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use uuid::Uuid;
 
 use crate::person::AtStake;
-use askbox_mailbox::Question;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
+use askbox_mailbox::{Question, Shown};
 
 /// Returns an id for a question as it is shown. A warning remembers this id, so that it is given once for each question. If the question
 /// cannot be hashed, the id is random: then it equals no remembered one, and the person is warned each time.
@@ -56,8 +55,8 @@ impl PressAgain {
 mod tests {
     use super::*;
     use crate::person::{Act, Answers, LeftOut, Named, Next};
+    use askbox_mailbox::Choice;
     use askbox_mailbox::address::Address;
-    use askbox_mailbox::documents::fields::options::Choice;
 
     const HERE: Uuid = Uuid::from_bytes([1; 16]);
     const AGAIN: &str = "this button again";

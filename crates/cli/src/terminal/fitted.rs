@@ -3,8 +3,7 @@
 
 use crate::terminal::columns::{cut, width};
 use crate::terminal::screen;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, text, time};
 
 /// A text for standard output, wrapped at its words. `start` returns the byte where the value of a line begins, and the continuation lines
 /// are indented to that point. If `start` returns `None`, the line stays as it is.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The time within which the signal stops every thread of this process.
 const STOPS_WITHIN: Duration = Duration::from_millis(20);

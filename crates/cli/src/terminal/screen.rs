@@ -11,8 +11,7 @@ use crossterm::{cursor, execute, queue};
 use crate::terminal::columns;
 use crate::terminal::foreground::is_foreground;
 use crate::terminal::pictures::Pictures;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, Result, text};
 
 /// The terminal's alternate screen, with a hidden cursor. Dropping it restores what was shown before.
 #[derive(Debug)]

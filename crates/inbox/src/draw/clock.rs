@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, time};
 
 /// The minimum time before the screen is drawn again only because of its times.
 const AT_LEAST: Duration = Duration::from_secs(10);

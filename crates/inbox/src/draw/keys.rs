@@ -11,7 +11,7 @@ use crate::question::opened::Opened;
 use crate::text_window::Purpose;
 use askbox_cli::person::AtStake;
 use askbox_cli::terminal::columns::width;
-use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::Kind;
 
 type Key = (&'static str, &'static str);
 

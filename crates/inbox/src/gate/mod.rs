@@ -25,8 +25,8 @@ use crate::gate::confirmation::Confirmation;
 use crate::gate::haste::{Haste, LastKey};
 use crate::scroll::Scroll;
 use askbox_cli::person::AtStake;
+use askbox_mailbox::QuestionId;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::id::QuestionId;
 
 pub use confirmation::{Heard, Pending};
 

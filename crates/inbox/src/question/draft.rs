@@ -7,12 +7,10 @@ use serde_json::Map;
 
 use crate::text_window::{self, Typed};
 use askbox_cli::person::AtStake;
-use askbox_mailbox::AnswerValue;
-use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::documents::fields::range::{NumberProblem, Range};
-use askbox_mailbox::documents::question::Question;
+use askbox_mailbox::documents::fields::range::NumberProblem;
 use askbox_mailbox::text::excerpt;
+use askbox_mailbox::{AnswerValue, Kind, Part, Question, Range};
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,11 +13,7 @@ use crate::sender::{self, RoundAt};
 use crate::text_window::{self, Asking, Typed};
 use askbox_cli::ask_answer::call_draft;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::question::Question;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, disk, round};
+use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, Time, WorkflowId, disk, round, time};
 
 /// The folder that [`keep_in`] was given.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();

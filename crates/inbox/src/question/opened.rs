@@ -12,8 +12,7 @@ use crate::scroll::Scroll;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
 use askbox_cli::person::{AtStake, Named, Next};
-use askbox_mailbox::AnswerValue;
-use askbox_mailbox::documents::asked::Kind;
+use askbox_mailbox::{AnswerValue, Kind};
 
 /// A question on the screen.
 #[derive(Debug)]

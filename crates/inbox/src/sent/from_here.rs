@@ -8,7 +8,7 @@ use crate::question::kept_drafts::KeptDraft;
 use crate::sender::machines::Machines;
 use crate::sender::{Offered, Others, RoundAt, Sender, Sent};
 use askbox_mailbox::documents::offer::{Decided, Verdict};
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, time};
 use askbox_peers::Progress;
 use askbox_peers::machines::offer_state::{OfferState, Stands};
 use askbox_run::asking::end::End;

@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::sender::{self, RoundAt};
 use crate::sent::from_here::SentAnswer;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::overview::past_rounds;
-use askbox_mailbox::time;
-use askbox_mailbox::{AnswerValue, Mailbox, text};
+use askbox_mailbox::{AnswerValue, Mailbox, RoundId, text, time};
 use askbox_peers::machines::offer_state::Stands;
 use askbox_run::story::{self, Mark, Reached, Standing, Story, Teller};
 use askbox_run::view::history::{self, HistoryEntry};

@@ -13,13 +13,10 @@ use askbox_cli::ask_answer::edit_call;
 use askbox_cli::program::Tint;
 use askbox_config::ToolRule;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::answer::{Answer, AnswerValue};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
 use askbox_mailbox::documents::fields::approval::{EDITED, Editable};
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::text;
+use askbox_mailbox::{Answer, AnswerValue, Result, Shown, text};
 
 #[derive(Template)]
 #[template(path = "change.html")]

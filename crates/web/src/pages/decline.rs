@@ -17,12 +17,8 @@ use crate::send::{self, CHANNEL};
 use crate::site::Visit;
 use askbox_cli::person::Decision;
 use askbox_cli::program;
-use askbox_mailbox::Folder;
 use askbox_mailbox::address::{Address, HostName};
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, Folder, Result, RoundId, Shown, text};
 use askbox_peers::machines::answer;
 
 /// The maximum number of questions that are declined together, and of those on other machines: each of these takes a connection.

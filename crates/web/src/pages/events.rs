@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::changes::Change;
 use crate::reply;
 use crate::site::Visit;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// The time between two signs of life for a page.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);

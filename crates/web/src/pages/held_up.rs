@@ -3,7 +3,7 @@
 use chrono::Local;
 
 use crate::site::Site;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, time};
 use askbox_run::story::queue::QueueState;
 
 /// The reason in sentences for a person. `None` if answers launch agents. A file that cannot be read counts as no reason.

@@ -2,8 +2,7 @@
 
 use crate::other_machines::OtherMachines;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, Mailbox, round, text};
+use askbox_mailbox::{Folder, Mailbox, RoundId, round, text};
 
 /// A later question of the same workflow.
 #[derive(Debug)]

@@ -6,10 +6,8 @@ use crate::pages::held_up::clock;
 use crate::pages::markdown;
 use crate::site::Site;
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Answer, Folder, Question, text};
+use askbox_mailbox::{Answer, Folder, Question, Result, Time, text, time};
 use askbox_run::attempt::record;
 use askbox_run::story::{self, Reached, Standing, Story};
 

@@ -20,11 +20,9 @@ use askbox_cli::ask_answer::{answering, edit_call};
 use askbox_cli::person::Decision;
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, HostName};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::undo;
-use askbox_mailbox::{Folder, Mailbox, attachments, read_question, round, text};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, attachments, read_question, round, text};
 
 #[derive(Template)]
 #[template(path = "outcome.html")]

@@ -18,12 +18,9 @@ use askbox_cli::ask_answer::question_text::{self, Earlier};
 use askbox_cli::ask_answer::shown_files::{self, Room, ShownFile};
 use askbox_cli::person::{AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, LeftOut};
 use askbox_config::ToolRule;
-use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::documents::fields::approval::Editable;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Mailbox, Question, text, time};
+use askbox_mailbox::{Error, Kind, Mailbox, Part, Question, Result, Shown, text, time};
 
 /// The room for the texts of all files on a page. A browser takes long to show more, and a phone must load it all.
 const ROOM: Room = Room { lines: 4000, bytes: 256 << 10 };

@@ -12,7 +12,7 @@ use crate::gate::{Host, Posted, Secret, SignedIn, browser, set_cookie};
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_cli::program;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]

@@ -8,9 +8,7 @@ use axum::response::Response;
 use crate::pages::Frame;
 use crate::reply;
 use crate::site::Visit;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{text, time};
+use askbox_mailbox::{Error, Result, WorkflowId, text, time};
 use askbox_run::chain::forest::{self, Node, Which};
 use askbox_run::story::Standing;
 

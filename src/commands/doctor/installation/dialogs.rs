@@ -10,8 +10,7 @@ use crate::commands::doctor::installation::plugins;
 use crate::commands::hook::at_terminal;
 use crate::commands::setup::news_hooks;
 use askbox_config::{Event, Target};
-use askbox_mailbox::programs;
-use askbox_mailbox::{audit, dialogs, text, time};
+use askbox_mailbox::{audit, dialogs, programs, text, time};
 
 /// A dialog that could not be asked longer ago than this is not reported.
 const LATELY: Duration = Duration::from_secs(86_400);

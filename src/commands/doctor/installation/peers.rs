@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use crate::commands::doctor::checkup::Checkup;
 use askbox_config::{Config, PeerConfig};
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, text, time};
 use askbox_peers::known::{HostView, Reach};
 use askbox_peers::ssh::by_hand;
 use askbox_peers::{Peers, Problem, machines};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem};
-use askbox_mailbox::time::{self, CLOCK_SKEW};
-use askbox_mailbox::{disk, text};
+use askbox_mailbox::time::CLOCK_SKEW;
+use askbox_mailbox::{disk, text, time};
 use askbox_peers::sync::connection::Database;
 use askbox_peers::sync::host::epoch::EpochFile;
 use askbox_peers::sync::host::service::HEARTBEAT;

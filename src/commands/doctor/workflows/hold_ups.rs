@@ -7,8 +7,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, set_aside, word};
-use askbox_mailbox::error::Error;
-use askbox_mailbox::{Folder, Mailbox, disk, time};
+use askbox_mailbox::{Error, Folder, Mailbox, disk, time};
 use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{Cause, Teller, queue};
 

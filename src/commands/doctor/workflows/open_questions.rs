@@ -7,13 +7,11 @@ use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, set_aside, word,
 };
 use crate::commands::doctor::installation::{agent_path, claude_files};
-use askbox_mailbox::disk;
-use askbox_mailbox::documents::asked::OnExpiry;
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, read_question, round, text, time};
+use askbox_mailbox::{
+    Error, Folder, Mailbox, OnExpiry, Question, QuestionDocument, RoundId, WorkflowId, disk, read_question, round, text, time,
+};
 use askbox_run::delivery;
 use askbox_run::story::cause::{self, HoldUp};
 use askbox_run::story::{Cause, Standing, Story, Teller};

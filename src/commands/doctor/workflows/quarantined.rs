@@ -5,13 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, word};
-use askbox_mailbox::disk;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::quarantine::{self, reason_of};
-use askbox_mailbox::text;
+use askbox_mailbox::quarantine::reason_of;
 use askbox_mailbox::transitions::refuse::REFUSED;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, WorkflowId, disk, quarantine, text};
 
 /// Reports every quarantined file with its reason. With `only`, reports the files of this one workflow.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, mailbox: &Mailbox, only: Option<&WorkflowId>) {

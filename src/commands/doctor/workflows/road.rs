@@ -4,13 +4,10 @@
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, Newest};
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::documents::closing::{Closed, Closing};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::round::{self, Round};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, text};
+use askbox_mailbox::round::Round;
+use askbox_mailbox::{Closed, Closing, Folder, Mailbox, QuestionId, Time, WorkflowId, disk, round, text, time};
 use askbox_run::attempt::once;
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;

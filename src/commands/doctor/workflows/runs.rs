@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, text, time};
+use askbox_mailbox::{Error, Folder, Mailbox, RoundId, disk, read_question, text, time};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::story::{Cause, Standing, Teller};
 

@@ -4,14 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
-use askbox_mailbox::disk;
 use askbox_mailbox::documents::awaited::{Await, Join};
-use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
-use askbox_mailbox::{Folder, Mailbox, round, workflows};
+use askbox_mailbox::{Closed, Folder, Mailbox, RoundId, WorkflowId, disk, round, time, workflows};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::story::Teller;
 

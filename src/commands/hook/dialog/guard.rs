@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{SigSet, Signal};
 
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, thread};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Mailbox, Result, WorkflowId, thread};
 
 /// What the hook is told to do when its dialog was refused or left.
 #[derive(Clone)]

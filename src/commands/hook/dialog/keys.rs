@@ -9,10 +9,9 @@ use std::fs::Metadata;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::id::SessionId;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, SessionId};
 
 /// The steps of the time.
 pub(super) const STEP: Duration = Duration::from_secs(8);

@@ -34,10 +34,8 @@ use crate::commands::hook::dialog::signs::is_attended;
 use crate::commands::hook::event::{Elicitation, PermissionRequest};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::programs::CLAUDE;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId};
 use askbox_run::asking::beside::{Desk, Dialog, LOOK_EVERY, Program};
 use askbox_run::asking::{orphans, receipt};
 

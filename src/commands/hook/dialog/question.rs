@@ -12,10 +12,7 @@ use askbox_cli::program;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered, Rule};
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
 use askbox_mailbox::documents::fields::trace::Trace;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::SessionId;
-use askbox_mailbox::text;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, SessionId, Time, text};
 use askbox_run::asking::place::{self, LONGEST_NAME};
 use askbox_run::asking::request::{More, Request, Subject};
 

@@ -9,7 +9,7 @@ use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::dialog::{self, Call, Status};
 use askbox_agent::subagents;
 use askbox_cli::{hangup, program};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::Time;
 
 /// How long the session's file must say that no dialog waits. Between two dialogs it may say so for a moment.
 const STEADY: Duration = Duration::from_millis(300);

@@ -3,11 +3,10 @@
 use crate::ask_answer::question_text::{as_rule, asked};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{excerpt, one_line};
 use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, Question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, RoundId, WorkflowId, round};
 
 /// The line that says which event a question waits for, if it waits for one.
 pub(super) fn own_line(found: &Round) -> Option<String> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::terminal::columns::{padded, width};
-use askbox_mailbox::documents::asked::{Kind, Part};
 use askbox_mailbox::text::one_line;
+use askbox_mailbox::{Kind, Part};
 
 /// The kind of answer, in words.
 pub fn kind(part: &Part) -> Cow<'static, str> {

@@ -7,11 +7,9 @@ use crate::ask_answer::question_text::origin::{background, own_line, thread};
 use crate::ask_answer::question_text::{asked, part};
 use crate::program::Context;
 use crate::terminal::fitted;
-use askbox_mailbox::documents::asked::OnExpiry;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::text::{self, excerpt, one_line};
-use askbox_mailbox::time;
-use askbox_mailbox::{Answer, Folder, Mailbox, Question};
+use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::{Answer, Folder, Mailbox, OnExpiry, Question, text, time};
 use askbox_run::story::{self, Cause, Teller};
 
 /// A round with its question, its state and its answers.

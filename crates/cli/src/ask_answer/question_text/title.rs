@@ -1,9 +1,7 @@
 //! A question in one line: its title with marks, its age, its asker.
 
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::text::excerpt;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, Question, round};
+use askbox_mailbox::{Mailbox, Question, RoundId, Time, round, time};
 
 /// The time since a question was asked.
 pub fn age(question: &Question) -> String {
