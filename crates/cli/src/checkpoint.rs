@@ -156,7 +156,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
                 let path = std::path::absolute(&target).map_err(|_| Error::usage("the path is empty", "name a file or an id"))?;
                 // The errors below may quote the file.
                 if let Ok(file) = std::fs::File::open(&path) {
-                    program::readable::check(&file, &path).map_err(|e| e.in_file(&path))?;
+                    program::check_readable(&file, &path).map_err(|e| e.in_file(&path))?;
                 }
                 path
             } else {

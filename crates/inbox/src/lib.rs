@@ -38,7 +38,6 @@ mod draw;
 mod gate;
 mod keeping;
 mod keys;
-mod leaving;
 mod list;
 mod log_pane;
 mod mouse;
@@ -52,7 +51,6 @@ mod sent;
 mod targets;
 mod text_window;
 mod together;
-mod too_small;
 mod undo;
 mod waking;
 

@@ -16,7 +16,7 @@ use crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use askbox_cli::terminal::foreground::is_foreground;
+use askbox_cli::terminal::screen::is_foreground;
 use askbox_mailbox::disk::file_events::{self, Hint, Hints};
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId};

@@ -10,16 +10,13 @@
 //! | `check` | the one check before all routing: host, session, origin, form |
 //! | `site` | the data for all pages, and the device that requests a page |
 //! | `gate` | the parts of the check: names, devices, sessions, secrets |
-//! | `commands` | `link`, `sessions`, `revoke` |
-//! | `about` | what the page says of itself to `askbox doctor` and `askbox trial` |
-//! | `qr` | a link as a code for a phone's camera |
+//! | `commands` | `link` with its code for a camera, `sessions`, `revoke`, and what the page says of itself |
 //! | `other_machines` | the questions of other machines, and the answers offered to them |
 //! | `index` | the waiting questions, read again only if their files have changed |
 //! | `changes` | tells open pages about changes of the mailbox |
 //! | `onlooker` | treats a visible page as a person who sees new questions |
-//! | `filled_part` | one part of a filled-in form, and its value |
+//! | `filled_part` | one part of a filled-in form, its value, and an answer in words |
 //! | `form` | turns a filled-in form into an answer |
-//! | `given` | an answer in words, with the meaning of each option |
 //! | `send` | sends a person's decision about the question that was shown |
 //! | `taken_back` | answers that were given and taken back on this page, as filled-in forms |
 //! | `fuzzed` | forms and cookies for `fuzz/` |
@@ -30,7 +27,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod about;
 mod changes;
 mod check;
 mod commands;
@@ -39,13 +35,11 @@ mod form;
 #[doc(hidden)]
 pub mod fuzzed;
 pub mod gate;
-mod given;
 mod index;
 mod listen;
 mod onlooker;
 mod other_machines;
 mod pages;
-mod qr;
 mod reply;
 mod send;
 mod serve;
@@ -59,7 +53,7 @@ use askbox_mailbox::Result;
 /// Runs `askbox web`; returns the exit status.
 pub fn run(args: &Web, context: &Context) -> Result<u8> {
     if matches!(args.command, Some(WebCommand::About)) {
-        return about::print(context);
+        return commands::print(context);
     }
     context.below().may_open_the_page()?;
     match &args.command {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::changes::Changes;
-use crate::given::{self, GivenPart};
+use crate::filled_part::{self, GivenPart};
 use crate::index::{OtherMachine, Row};
 use askbox_cli::person::Decision;
 use askbox_config::Config;
@@ -224,7 +224,7 @@ impl OtherMachines {
             round: round.id.clone(),
             question: Arc::downgrade(question),
             title: text::excerpt(&typed.title(), 300),
-            given: given::in_words(typed, &given),
+            given: filled_part::in_words(typed, &given),
             answer: given,
             chosen,
             written,

@@ -9,7 +9,7 @@ use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
 use crate::commands::doctor::installation::{
-    acp_agents, agent_path, agent_start, agent_version, claude_files, codex, dialogs, login, money, peers, promises, setup, targets, traces,
+    acp_agents, agent_path, agent_start, agent_version, claude_files, codex, dialogs, login, peers, promises, setup, targets, traces,
 };
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
@@ -136,7 +136,7 @@ const CHECKS: &[Check] = &[
         .of(Launch)
         .with(Agents),
     row("login", "the names of files and variables with logins of agents", login::look).says("no_login").of(Launch).with(Agents),
-    row("money", "the limits on money, and the runners", money::look).says("no_cost").of(Launch).with(Agents),
+    row("money", "the limits on money, and the runners", setup::look).says("no_cost").of(Launch).with(Agents),
     row("folders", "the folders that the configuration names", setup::folders).says("no_folder, no_metrics").with(Configuration),
     row("targets", "the programs, secrets and servers of the targets, and when each was told", targets::look)
         .says("no_notifier, no_secret, open_secret, unreachable, not_told")

@@ -6,9 +6,8 @@
 //! |---|---|
 //! | `checks` | the table of the checks |
 //! | `report` | runs them and prints the results |
-//! | `facts` | what they learn that is not a problem |
 //! | `checkup` | shared by the checks: the objects that they check, the problems found so far |
-//! | `findings` | the problems found so far; many equal ones are one line |
+//! | `findings` | the problems found so far, many equal ones as one line, and what is no problem |
 //! | `in_force` | the configuration in force, and where each value comes from |
 //! | `progress` | how far the doctor has come |
 //! | `installation` | everything outside the mailbox: programs, configuration, targets, the database |
@@ -17,7 +16,6 @@
 
 mod checks;
 mod checkup;
-mod facts;
 mod findings;
 mod in_force;
 mod installation;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::commands::doctor::checks;
 use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, MOMENT, entries, word};
-use crate::commands::doctor::facts::Facts;
+use crate::commands::doctor::findings::Facts;
 use crate::commands::doctor::findings::{Finding, Findings};
 use crate::commands::doctor::in_force;
 use crate::commands::doctor::installation::setup;

@@ -3,6 +3,9 @@
 //!
 //! The comparison covers everything that the user saw. If two waiting questions look the same, neither is answered. A question that permits
 //! a tool call is not answered here either: the user approves a command for it.
+//!
+//! Tells the model of a user's session what ran, after a call that its user has changed in the mailbox, and what the user says beside it.
+//! Claude Code tells it only that the call was made.
 
 use serde_json::{Value, json};
 
@@ -11,7 +14,9 @@ use askbox_cli::ask_answer::{answering, ask_user_question};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::{Mailbox, Question, Result, Through, WorkflowId, round, text};
+use askbox_mailbox::{Mailbox, Outcome, Question, Result, Through, WorkflowId, round, text};
+use askbox_run::asking::place;
+use askbox_run::words::beside_allowance;
 use askbox_run::words::inserted::on_one_line;
 
 /// `answer.channel` of an answer from AskUserQuestion.
@@ -62,4 +67,18 @@ fn answer(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, on: On, r
         Some(_) => answering::acknowledged(&accepted),
         None => accepted.answer.word().to_owned(),
     }))
+}
+
+/// The words about the call that was just made. `None` if its user has changed nothing and says nothing.
+pub(super) fn tell(event: &Session, context: &Context) -> Option<String> {
+    let mailbox = Mailbox::locate(None).ok().filter(|path| path.symlink_metadata().is_ok()).and_then(|path| Mailbox::open(path).ok())?;
+    let question = place::question_of_call(&mailbox, &event.cwd, &event.session_id, &event.tool_use_id)?;
+    // Anybody who can write to the mailbox can write such a document.
+    context.config().ok()?.answers.policy().judge(&question).ok()?;
+    let answer = question.answer.as_ref()?;
+    let editable = question.asked.approval.as_ref()?.editable.as_ref()?;
+    // Another hook, or the person at the terminal, may have been first.
+    let is_what_ran = event.tool_input[editable.field.as_str()].as_str() == Some(answer.edited.as_ref().unwrap_or(&editable.text));
+    let allows = answer.outcome == Outcome::Answered && is_what_ran;
+    allows.then(|| beside_allowance(&event.tool_name, false, answer)).flatten()
 }

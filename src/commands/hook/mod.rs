@@ -9,11 +9,9 @@
 //! | `at_terminal` | the hooks of Kimi and Gemini: a dialog waits at a terminal |
 //! | `news` | the news for a user's session: waiting questions, events since it last looked, and how far it has looked |
 //! | `own_commands` | who asks and who may answer, if a user's session runs askbox's commands or calls the plugin's tools |
-//! | `changed_call` | tells a session what ran, if its user has changed a call |
-//! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question |
+//! | `handed_on` | hands on the choice of a session's user in AskUserQuestion, as the answer to a waiting question, and tells what ran if its user changed a call |
 
 pub(in crate::commands) mod at_terminal;
-mod changed_call;
 mod dialog;
 mod event;
 #[doc(hidden)]
@@ -73,7 +71,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
                 }
             }
             Ok(Event::Session(session)) if session.is_changeable_call() => {
-                if let Some(words) = changed_call::tell(&session, context) {
+                if let Some(words) = handed_on::tell(&session, context) {
                     event::tell(session.hook_event_name, Some(&words), None)?;
                 }
             }

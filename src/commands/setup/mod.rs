@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `plan` | the changes that a call would make, and the parts that it leaves alone |
 //! | `mailbox` | the mailbox itself |
-//! | `wanted` | the files of each part, with the files of the plugin, which this program contains |
+//! | `wanted` | the files of each part, with those of the plugin and a variable for the service |
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
 //! | `news_hooks` | the hooks of Kimi and Gemini, which a person adds |
@@ -16,10 +16,8 @@
 //! | `take_back` | `--remove` |
 //! | `lost` | the parts of earlier setups that are gone, for the doctor |
 //! | `systemd` | the service manager of the user |
-//! | `credential` | a variable for the service, typed by the person |
 
 mod change;
-mod credential;
 #[doc(hidden)]
 pub mod fuzzed;
 mod live;

@@ -3,7 +3,7 @@
 
 use crate::commands::setup::change::{self, LONGEST};
 use crate::commands::setup::record::{self, Record, Written};
-use crate::commands::setup::{credential, is_agreed, live, mailbox, news_hooks, rules, systemd};
+use crate::commands::setup::{is_agreed, live, mailbox, news_hooks, rules, systemd, wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::{Result, disk};
@@ -99,7 +99,7 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
     }
     let Ok(text) = String::from_utf8(bytes.to_vec()) else { return Undo::Keep };
     if !written.variables.is_empty() {
-        let rest = credential::without(&text, &written.variables);
+        let rest = wanted::without(&text, &written.variables);
         return match rest {
             rest if rest == text => Undo::Nothing,
             rest if rest.is_empty() && written.is_new => Undo::Remove,

@@ -1,14 +1,20 @@
 //! The files of each part, and the changes to them. This program contains the files of the plugin, so a setup works without the repository
 //! and without a network.
+//!
+//! A variable for the service, such as an API key. The person names it and types its value, or sends the value through a pipe. Nothing is
+//! searched for, and the value is never printed.
 
 use std::path::{Path, PathBuf};
 
+use inquire::{Password, PasswordDisplayMode};
+
 use crate::commands::setup::change::{self, Change};
 use crate::commands::setup::record::{Added, Record};
-use crate::commands::setup::{credential, rules};
+use crate::commands::setup::rules;
 use crate::commands::{claude_md, service};
 use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
+use askbox_cli::program;
 use askbox_config as config;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::text::without_bom;
@@ -73,14 +79,14 @@ pub(super) fn own_file(part: Part, path: PathBuf, text: &str, what: String, reco
 
 /// The variable for the service that the person named.
 pub(super) fn credential(name: &str) -> Result<Wanted> {
-    credential::check_name(name)?;
+    check_name(name)?;
     let Some(path) = service::variables_file() else { return Ok(Ok(None)) };
     let (path, before) = match change::current(&path) {
         Ok(found) => found,
         Err(why) => return Ok(Err(format!("{} {why}", path.display()))),
     };
     let text = before.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
-    if credential::without(&text, &[name.to_owned()]) != text {
+    if without(&text, &[name.to_owned()]) != text {
         return Ok(Err(format!("{} has {name} already", path.display())));
     }
     let mut change = Change::whole(
@@ -97,11 +103,11 @@ pub(super) fn credential(name: &str) -> Result<Wanted> {
 /// Asks for the value of a variable, and puts it into its change.
 pub(super) fn fill_in(change: &mut Change) -> Result<()> {
     for name in &change.variables {
-        let value = credential::take(name)?;
+        let value = take(name)?;
         if change.after.last().is_some_and(|last| *last != b'\n') {
             change.after.push(b'\n');
         }
-        change.after.extend(credential::line(name, &value).into_bytes());
+        change.after.extend(line(name, &value).into_bytes());
     }
     Ok(())
 }
@@ -217,6 +223,52 @@ pub const FILES: &[(&str, &str)] = files![
     "skills/ask-the-user/SKILL.md",
     "skills/questions-of-agents/SKILL.md",
 ];
+
+/// The maximum size of a value, in bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// The line of the service's file of variables, without the value.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let is_name = |name: &str| {
+        name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && name.bytes().next().is_some_and(|b| !b.is_ascii_digit())
+    };
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("`{name}` is no name of a variable"),
+        "give the name alone, such as --credential ANTHROPIC_API_KEY; its value is asked for",
+    ))
+}
+
+/// Reads the value from the person, or from a pipe.
+pub(super) fn take(name: &str) -> Result<String> {
+    let value = if program::is_interactive() {
+        let question = format!("Value of {name} (not shown):");
+        let asked = Password::new(&question).with_display_mode(PasswordDisplayMode::Hidden).without_confirmation();
+        asked.prompt().map_err(|e| Error::failed(format!("no value was given: {e}"), "nothing of it was written; repeat the command"))?
+    } else {
+        program::read_stdin_text(LONGEST)?
+    };
+    if value.is_empty() || value.chars().any(char::is_control) {
+        return Err(Error::usage(
+            format!("the value of {name} is empty or has control characters"),
+            "give one line: on a terminal, or through a pipe",
+        ));
+    }
+    Ok(value)
+}
+
+/// The line for systemd: in double quotes, with escapes for characters that would end or change the value.
+pub(super) fn line(name: &str, value: &str) -> String {
+    format!("{name}=\"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`"))
+}
+
+/// The text without the lines of these variables.
+pub(super) fn without(text: &str, names: &[String]) -> String {
+    let is_ours = |line: &str| names.iter().any(|name| line.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('=')));
+    text.split_inclusive('\n').filter(|line| !is_ours(line)).collect()
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,14 @@
 //! HTTP to the API. A request is sent in a thread of its own. The thread reports the events of the reply as they come.
+//!
+//! Encryption without C: rustls with the cryptography of graviola, and the certificates that the system trusts.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use ureq::tls::TlsConfig;
 
-use crate::model::tls;
 use askbox_mailbox::{Error, Result, text, thread};
 
 const URL: &str = "https://api.anthropic.com";
@@ -88,7 +90,7 @@ impl Api {
             .timeout_connect(Some(CONNECT))
             .timeout_per_read(Some(SILENCE))
             .user_agent(concat!("ask-agent/", env!("CARGO_PKG_VERSION")));
-        let builder = if base.starts_with("https:") { builder.tls_config(tls::config()?) } else { builder };
+        let builder = if base.starts_with("https:") { builder.tls_config(config()?) } else { builder };
         Ok(Self {
             agent: builder.build().new_agent(),
             url: format!("{}/v1/messages", base.trim_end_matches('/')),
@@ -140,4 +142,25 @@ fn listen(mut response: ureq::http::Response<ureq::Body>, tell: &impl Fn(Heard) 
             return Ok(());
         }
     }
+}
+
+/// The configuration for `https`.
+pub(super) fn config() -> Result<TlsConfig> {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        use ureq::tls::{Certificate, RootCerts, TlsProvider};
+        // A certificate that cannot be read is left out. If no certificate is left, the connection fails.
+        let found = rustls_native_certs::load_native_certs().certs;
+        let certificates: Vec<_> = found.iter().map(|der| Certificate::from_der(der.as_ref()).to_owned()).collect();
+        Ok(TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .root_certs(RootCerts::new_with_certs(&certificates))
+            .unversioned_rustls_crypto_provider(std::sync::Arc::new(rustls_graviola::default_provider()))
+            .build())
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    Err(askbox_mailbox::error::Error::failed(
+        "this ask-agent has no encryption for this processor",
+        "let a proxy on this machine encrypt, and set ANTHROPIC_BASE_URL to its http:// address",
+    ))
 }

@@ -10,7 +10,6 @@
 mod api;
 mod reply;
 mod request;
-mod tls;
 
 pub(crate) use api::{Api, Failure, Heard};
 pub(crate) use reply::{Reply, add_usage};

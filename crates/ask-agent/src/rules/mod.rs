@@ -10,4 +10,3 @@
 pub(crate) mod hooks;
 mod pattern;
 pub(crate) mod permission;
-mod protected;

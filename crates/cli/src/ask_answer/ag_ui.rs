@@ -11,14 +11,20 @@
 //!
 //! # Limitations
 //! AG-UI wants one resume for all interrupts of a run. Each question is answered by itself here. `cancelled` declines the question.
+//!
+//! `ask-answer --file FILE` without an id: answers each question that a resume entry of AG-UI is about.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::args::ask_answer_args::AskAnswer;
 use crate::args::seen_round::SeenRound;
 use crate::ask_answer::answering;
+use crate::ask_answer::give::{give, person};
+use crate::program::{self, Context};
 use askbox_mailbox::documents::fields::approval::{Approval, EDITED, ONCE};
-use askbox_mailbox::{Answer, Caller, Error, Kind, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text};
+use askbox_mailbox::transitions::accept::On;
+use askbox_mailbox::{Answer, Caller, Error, Folder, Kind, Mailbox, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text};
 
 /// Returns the open question of this round as an interrupt.
 ///
@@ -213,4 +219,42 @@ struct Decision {
     approved: bool,
     #[serde(rename = "editedArgs", default)]
     edited_args: Option<Map<String, Value>>,
+}
+
+/// Tries every entry. The first error counts, and later ones are only told.
+pub(super) fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
+    let (given, Some(file)) = (&args.reply, &args.reply.file) else { return Ok(()) };
+    if given.note.is_some() || given.round.is_some() || given.text {
+        return Err(Error::usage(
+            "--note, --round and --text belong to the answer to one question",
+            "name the question, or leave them out",
+        ));
+    }
+    let entries = read(&program::read_input(file, answering::MAX_JSON)?).map_err(|e| program::in_input(file, e))?;
+    let (mailbox, person) = (args.common.open()?, person(args, context)?);
+    let mut failed = None;
+    for entry in entries {
+        if let Err(e) = resume_one(args, context, &mailbox, &entry, &person)
+            && let Some(later) = failed.replace(e)
+        {
+            program::complain(&later);
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn resume_one(args: &AskAnswer, context: &Context, mailbox: &Mailbox, entry: &Resumed, person: &Caller) -> Result<()> {
+    let (workflow, found) = (&entry.workflow, answering::question(mailbox, &entry.workflow)?);
+    if found.id.question != entry.seen.id {
+        return Err(Error::conflict(
+            format!("{workflow} asks another question by now (round {}, not {})", found.id.question, entry.seen.id),
+            "list the questions again: ask-answer list --format ag-ui",
+        ));
+    }
+    let question = &found.document.typed;
+    let on = match found.folder {
+        Folder::Pending => entry.seen.of_waiting(workflow, found.id.question, question)?,
+        _ => On::Round(entry.seen.id),
+    };
+    give(args, context, mailbox, workflow, on, entry.answer(question, person)?, person)
 }

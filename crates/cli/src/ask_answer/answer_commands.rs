@@ -10,7 +10,7 @@ use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply
 use crate::args::seen_round::SeenRound;
 use crate::ask_answer::give::{acknowledge, decision, give, offer_as_prompt, person};
 use crate::ask_answer::{
-    answering, ask_user_question, edit_command, filter, listing, other_machines, question_text, resume, short_id, shown_files,
+    ag_ui, answering, ask_user_question, edit_command, filter, listing, other_machines, question_text, short_id, shown_files,
 };
 use crate::person::refusal;
 use crate::program::{self, Context};
@@ -27,7 +27,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     other_machines::go_there(&args)?;
     let Some(command) = &args.command else {
         match args.reply.words.split_first() {
-            None if args.reply.file.is_some() => resume::resume(&args, context)?,
+            None if args.reply.file.is_some() => ag_ui::resume(&args, context)?,
             None => return open_inbox(&args, context, None),
             Some((id, [])) if opens(&args) => {
                 let workflow = short_id::meant(&args.common, &id.parse()?)?;

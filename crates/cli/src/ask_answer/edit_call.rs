@@ -1,16 +1,19 @@
 //! A tool call that the person changes before they allow it.
+//!
+//! A changed tool call that the person has not confirmed yet. The next `edit` of the same call begins with it. It lies beside the drafts of
+//! the inbox, as `WORKFLOW.QUESTION.call`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::ask_answer::call_draft::CallDraft;
+use serde_json::{Map, Value};
+
 use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
 use crate::terminal::screen;
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::approval::{Approval, Editable, LONGEST_EDITED, shown_field};
-use askbox_mailbox::{Error, Question, QuestionId, Result, text};
+use askbox_mailbox::{Error, Question, QuestionId, Result, disk, layout, text};
 use askbox_run::approval::lines::{self, Change, ChangeTag};
-use serde_json::{Map, Value};
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
 /// `input`, or else from the editor, with `below` as a reminder. A text from `input` needs no confirmation. A text that is not confirmed is
@@ -157,6 +160,51 @@ fn difference(original: &str, edited: &str) -> Vec<(Tint, String)> {
         (tint, format!("{sign}{}", change.value().trim_end_matches('\n')))
     };
     lines::changes(&original, &edited).into_iter().map(line).collect()
+}
+
+/// The ending of the file's name.
+pub const ENDING: &str = ".call";
+
+/// The folder of all drafts of this user. It is created if it is missing.
+///
+/// # Errors
+/// If it cannot be created, or other users may write there.
+pub fn folder() -> Result<PathBuf> {
+    let state = match program::env("XDG_STATE_HOME") {
+        Some(state) => PathBuf::from(state),
+        None => layout::home()?.join(".local/state"),
+    };
+    let folder = state.join("askbox/drafts");
+    disk::create_folder(&folder)?;
+    disk::check_folder(&folder)?;
+    Ok(folder)
+}
+
+/// The draft for one call.
+#[derive(Debug)]
+pub(super) struct CallDraft(Option<PathBuf>);
+
+impl CallDraft {
+    /// The draft for the call that this round asks about. Without a folder for it, nothing is kept.
+    pub(super) fn of(address: &str, round: QuestionId) -> Self {
+        Self(folder().ok().map(|folder| folder.join(format!("{address}.{round}{ENDING}"))))
+    }
+
+    /// The text that was kept.
+    pub(super) fn text(&self) -> Option<String> {
+        String::from_utf8(disk::read(self.0.as_ref()?, LONGEST_EDITED as u64).ok()?).ok()
+    }
+
+    /// Keeps a text. Returns true if it is on disk.
+    pub(super) fn keep(&self, text: &str) -> bool {
+        self.0.as_ref().is_some_and(|path| disk::replace(path, text.as_bytes()).is_ok())
+    }
+
+    pub(super) fn forget(&self) {
+        if let Some(path) = &self.0 {
+            let _ = disk::remove(path);
+        }
+    }
 }
 
 #[cfg(test)]

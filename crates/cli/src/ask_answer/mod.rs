@@ -24,18 +24,14 @@ pub mod ag_ui;
 mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
-pub mod call_draft;
-pub mod diff_lines;
 pub mod edit_call;
 mod edit_command;
 pub mod editor;
 pub mod filter;
 mod give;
 pub mod listing;
-mod misplaced_command;
 pub mod other_machines;
 pub mod question_text;
-mod resume;
 pub mod short_id;
 pub mod shown_files;
 

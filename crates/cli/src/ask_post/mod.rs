@@ -11,11 +11,8 @@
 //! | `person_waits` | tells a person at a terminal what `--wait` waits for |
 //! | `post_receipt` | prints receipts, answers, and a warning about the next process |
 
-mod asked_before;
-mod attached;
 mod hearer;
 mod inline_wait;
-mod person_waits;
 mod post_question;
 mod post_receipt;
 pub mod posting;

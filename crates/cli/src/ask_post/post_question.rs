@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::args::ask_post_args::AskPost;
 use crate::ask_post::inline_wait::{self, Waited};
-use crate::ask_post::{asked_before, attached, post_receipt, posting};
+use crate::ask_post::{post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::time::Span;
@@ -21,7 +21,7 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
     if args.batch {
         return post_batch(&args, context, if_pending);
     }
-    let files = attached::read(&args)?;
+    let files = posting::read(&args)?;
     let mut document = question(&args)?;
     apply_flags(&args, &mut document.typed)?;
     let mailbox = args.common.open_or_create()?;
@@ -34,7 +34,7 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
         return post_and_wait(&args, context, &mailbox, (document, &files), if_pending, limit).map_err(as_typed);
     }
     let asked = document.typed.clone();
-    if let Some(earlier) = asked_before::find(&mailbox, &asked) {
+    if let Some(earlier) = post_receipt::find(&mailbox, &asked) {
         return post_receipt::acknowledge(&args.common, &earlier, "posted").map(|()| 0);
     }
     let receipt = match program::this_run() {
@@ -42,7 +42,7 @@ pub fn run(args: AskPost, context: &Context) -> Result<u8> {
         // The answer may have come in this moment.
         Some(_) => match post::post_unless_answered(&mailbox, document, &files, if_pending).map_err(as_typed)? {
             Posted::Pending(receipt) => *receipt,
-            Posted::Answered(round) => asked_before::repeated(Receipt { round, question: asked.clone(), repeated: true }),
+            Posted::Answered(round) => post_receipt::repeated(Receipt { round, question: asked.clone(), repeated: true }),
         },
     };
     let asked = [asked];
@@ -158,7 +158,7 @@ fn post_batch(args: &AskPost, context: &Context, if_pending: IfPending) -> Resul
     let mailbox = args.common.open_or_create()?;
     let documents: Vec<_> = items.iter().map(|raw| document(args, &mailbox, raw.get().as_bytes())).collect();
     let asked: Vec<Option<Question>> = documents.iter().map(|d| d.as_ref().ok().map(|d| d.typed.clone())).collect();
-    let before: Vec<Option<Receipt>> = asked.iter().map(|asked| asked_before::find(&mailbox, asked.as_ref()?)).collect();
+    let before: Vec<Option<Receipt>> = asked.iter().map(|asked| post_receipt::find(&mailbox, asked.as_ref()?)).collect();
     let new = documents.into_iter().zip(&before).filter(|(_, before)| before.is_none()).map(|(document, _)| document);
     let mut new = post::post_many(&mailbox, new.collect(), if_pending)?.into_iter();
     let results: Vec<_> = before.into_iter().filter_map(|before| before.map(Ok).or_else(|| new.next())).collect();

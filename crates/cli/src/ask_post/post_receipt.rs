@@ -1,4 +1,7 @@
 //! Prints the receipts and answers of `ask-post`, and the warning that the process which gets the answer will know only the question.
+//!
+//! A question that the same run has asked before, and that is answered: an earlier attempt asked it and was killed. The person is not asked
+//! again, and the answer goes its way.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +10,8 @@ use serde_json::{Value, json};
 use crate::args::common::Common;
 use crate::program::{self, Context, ErrorReport};
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::{Answer, AnswerValue, Error, Mailbox, Outcome, Question, Receipt, Result, RoundId, WorkflowId, text};
+use askbox_mailbox::transitions::post;
+use askbox_mailbox::{Answer, AnswerValue, Error, Folder, Mailbox, Outcome, Question, Receipt, Result, RoundId, WorkflowId, round, text};
 use askbox_run::claim::plan;
 
 /// Prints the receipt: `QUESTION_POSTED:ID`.
@@ -91,4 +95,29 @@ fn knows_nothing<'a>(mailbox: &Mailbox, context: &Context, asked: &'a [Question]
     let config = || context.config().unwrap_or_default();
     let knows_nothing = |q: &&Question| plan::knows_nothing(mailbox, config, q, until).unwrap_or(false);
     asked.iter().filter(knows_nothing).map(|question| &question.workflow_id).collect()
+}
+
+/// The receipt of the earlier question, if there is one.
+pub fn find(mailbox: &Mailbox, question: &Question) -> Option<Receipt> {
+    let run = program::this_run()?.run;
+    let earlier = round::latest(mailbox, &question.workflow_id).filter(|earlier| earlier.folder != Folder::Pending)?;
+    let asked_in = |question: &Question| question.asked_in.as_ref().map(|asked| asked.run.clone());
+    let is_of_run = match asked_in(&earlier.document.typed) {
+        // The run's own answer waits until the run has ended.
+        None => earlier.folder == Folder::Answered && run.round.workflow == question.workflow_id,
+        Some(asked) => asked.round == run.round && asked.attempt < run.attempt,
+    };
+    let is_it = is_of_run && post::asks_the_same(&earlier.document.typed, question);
+    is_it.then(|| repeated(Receipt { round: earlier.id, question: earlier.document.typed, repeated: true }))
+}
+
+/// Says where the answer goes.
+pub fn repeated(receipt: Receipt) -> Receipt {
+    let id = &receipt.round.workflow;
+    let way = match program::this_run().is_some_and(|asked| asked.run.round.workflow == *id) {
+        true => "end this run, and the next one gets the answer".to_owned(),
+        false => format!("see where the answer went: relaunch status {id}"),
+    };
+    program::say(&format!("{id}: this was asked before in this run, and is answered; {way}\n"));
+    receipt
 }

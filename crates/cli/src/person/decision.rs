@@ -1,7 +1,12 @@
 //! A person's decision about one question.
+//!
+//! The sentence for a person whose answer starts no agent for now.
 
+use crate::program::{self, Context};
 use askbox_mailbox::documents::fields::approval::EDITED;
-use askbox_mailbox::{Answer, AnswerValue, Caller, text};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Mailbox, Question, text};
+use askbox_run::story::cause::HoldUp;
+use askbox_run::story::{Cause, Teller};
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,5 +115,23 @@ impl Act {
             Self::DeclineAlways => "always refuses this call",
             Self::DeclineAndStop => "declines and ends the turn",
         }
+    }
+}
+
+/// Says why nothing starts the agent of an answered question for now, with the command that changes it: see [`Teller::after_answer`].
+pub fn held_up(context: &Context, mailbox: &Mailbox, question: &Question) -> Option<String> {
+    hold_up(context, mailbox, question).map(|hold_up| hold_up.sentence(&question.workflow_id))
+}
+
+/// The reason why nothing starts the agent of an answered question for now: see [`Teller::after_answer`].
+pub fn hold_up(context: &Context, mailbox: &Mailbox, question: &Question) -> Option<HoldUp> {
+    Teller::new(mailbox, context.loaded()).after_answer(question)
+}
+
+/// Warns that nothing is launched by itself, whatever is answered: the disk is full, the queue is paused, the watcher is stopped. That no watcher
+/// runs is told with an answer.
+pub fn warn_of_queue(teller: &Teller<'_>) {
+    if let Some(hold_up) = teller.general().iter().find(|hold_up| hold_up.cause != Cause::NoWatcher) {
+        program::warn(&format!("{}; answers are kept", hold_up.words()));
     }
 }

@@ -15,12 +15,10 @@
 
 mod at_stake;
 mod decision;
-mod held_up;
 mod texts;
-mod told;
 
 pub use at_stake::{Answers, AtStake, Named, Next};
+pub use at_stake::{PressAgain, about};
 pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
-pub use held_up::{held_up, hold_up, warn_of_queue};
+pub use decision::{held_up, hold_up, warn_of_queue};
 pub use texts::{LeftOut, Texts, texts_left_out};
-pub use told::{PressAgain, about};

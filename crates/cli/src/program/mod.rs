@@ -19,29 +19,24 @@
 //! | `typed` | the words of the command line |
 //! | `variables` | the user's name, other variables, and whether a terminal is there |
 
-mod confirm;
 mod context;
 mod live_session;
-mod open_mailbox;
 mod output;
 mod read_input;
-pub mod readable;
 mod start;
-mod tinted;
-mod typed;
 mod variables;
 mod wrong_words;
 
-pub use confirm::confirms;
 pub use context::{Context, has_peers};
 pub use live_session::{continues_in, live_session};
+pub use output::confirms;
 pub use output::{
     ErrorReport, complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn,
     write, write_exactly, write_json,
 };
-pub use read_input::{in_input, read_input, read_stdin_text};
+pub use output::{Tint, print_tinted};
+pub use read_input::{check_readable, in_input, read_input, read_stdin_text};
 pub use start::{main, main_of, main_with, of_flag};
-pub use tinted::{Tint, print_tinted};
 pub use variables::{
     current_workflow, env, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal, this_run, user, workflow,
     workflow_from_env, working_folder,

@@ -1,14 +1,19 @@
 //! Printing: results go to standard output, messages for people to standard error.
 //!
 //! All output passes a filter here. The filter removes terminal controls from text, and escapes them in JSON.
+//!
+//! A yes that a person types at the terminal.
+//!
+//! Lines in colours, for a terminal.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
+use rustix::termios::{QueueSelector, tcflush};
 use serde::Serialize;
 
-use crate::program::variables::prints_to_terminal;
+use crate::program::variables::{env, prints_to_terminal};
 use crate::terminal::fitted;
-use askbox_mailbox::error::Kind;
+use askbox_mailbox::error::{IoContext, Kind};
 use askbox_mailbox::{Error, Result, text};
 
 /// Prints `error: …` and `hint: …` on standard error. An error of another machine may have no hint.
@@ -145,6 +150,61 @@ fn done(written: io::Result<()>) -> Result<()> {
         )),
         Ok(()) => Ok(()),
     }
+}
+
+/// Asks a question, and returns true if the person types `y` or `yes` behind it. Keys that were pressed before the question stood there,
+/// such as the next line of a pasted text, do not answer it.
+///
+/// # Errors
+/// If the terminal cannot be written or read.
+pub fn confirms(question: &str) -> Result<bool> {
+    // Only a terminal keeps such keys. A pipe cannot be flushed, and needs no flush.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    print(&format!("{question} (y/N) "))?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).io("read", "the terminal")?;
+    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// The colour of a line. The colours are the terminal's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tint {
+    /// No colour.
+    Plain,
+    /// For lines that are added.
+    Green,
+    /// For lines that are removed.
+    Red,
+    /// For heads within a text.
+    Cyan,
+}
+
+impl Tint {
+    fn code(self) -> Option<u8> {
+        match self {
+            Self::Plain => None,
+            Self::Red => Some(31),
+            Self::Green => Some(32),
+            Self::Cyan => Some(36),
+        }
+    }
+}
+
+/// Prints lines for people, without control characters. A terminal gets them in their colours, unless `NO_COLOR` is set.
+///
+/// # Errors
+/// If standard output cannot be written. A reader that went away is not an error.
+pub fn print_tinted(lines: &[(Tint, String)]) -> Result<()> {
+    let has_colours = prints_to_terminal() && env("NO_COLOR").is_none() && env("TERM").is_none_or(|terminal| terminal != "dumb");
+    let mut out = String::new();
+    for (tint, line) in lines {
+        let line = text::printable(line);
+        out += &match tint.code().filter(|_| has_colours) {
+            Some(code) => format!("\u{1b}[{code}m{line}\u{1b}[0m\n"),
+            None => line + "\n",
+        };
+    }
+    write_filtered(out.as_bytes())
 }
 
 #[cfg(test)]

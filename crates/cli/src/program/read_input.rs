@@ -3,9 +3,20 @@
 //! A file that a person names on the command line is a regular file, or a pipe that another program writes into, such as bash makes for
 //! `<(jq …)`. Anything else is refused: a device may never end, and reading a pipe without a writer never returns. A file that an agent
 //! names must also be one that the agent may read.
+//!
+//! The files that a command may read for an agent.
+//!
+//! The rules that `askbox setup` adds, and the default of `runner.NAME.allowed_tools`, let an agent run `ask-post` and `checkpoint` with
+//! any arguments. So these programs must not read what the agent itself would have to ask for: they would put it into the mailbox, and
+//! print it from there. Below an agent they read files in the working folder and in the folder for temporary files, and no others. Links
+//! are resolved first. A pipe is always read, because the program that writes into it needed a permission of its own.
+//!
+//! # Limitations
+//! A rule that denies the agent a file within its working folder is not known here.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,10 +25,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::program::readable;
 use askbox_mailbox::error::IoContext;
+use askbox_mailbox::platform::files;
 use askbox_mailbox::text::without_bom;
-use askbox_mailbox::{Error, Result, time};
+use askbox_mailbox::{Below, Error, Result, time};
 
 /// Reads a file, or standard input for `-` and `/dev/stdin`. A file is a regular file, or a pipe that a program writes into. A byte order
 /// mark in front is left out.
@@ -28,7 +39,7 @@ use askbox_mailbox::{Error, Result, time};
 pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") || path == Path::new("/dev/stdin") {
-        readable::check(io::stdin(), path).map_err(|e| in_input(path, e))?;
+        check_readable(io::stdin(), path).map_err(|e| in_input(path, e))?;
         io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
     } else {
         open(path).and_then(|file| file.read_up_to(limit + 1, &mut bytes)).map_err(|e| in_input(path, e))?;
@@ -104,7 +115,7 @@ fn open(path: &Path) -> Result<NamedFile> {
     if !kind.is_file() && !kind.is_fifo() {
         return Err(no_file("a device"));
     }
-    readable::check(&file, path)?;
+    check_readable(&file, path)?;
     Ok(NamedFile { file, path: path.to_path_buf(), is_pipe: kind.is_fifo(), has_had_writer: false })
 }
 
@@ -154,4 +165,30 @@ impl Read for NamedFile {
             }
         }
     }
+}
+
+/// Checks that this process may read an opened file. `path` is its name in the error.
+///
+/// # Errors
+/// [`Error::Invalid`] below an agent, for a file outside of the working folder. [`Error::Io`] if the system does not tell where the
+/// file lies.
+pub fn check_readable(file: impl AsFd, path: &Path) -> Result<()> {
+    if !matches!(Below::of_this_process(), Below::Agent | Below::Run) {
+        return Ok(());
+    }
+    let file: OwnedFd = file.as_fd().try_clone_to_owned().io("read", path)?;
+    let meta = rustix::fs::fstat(&file).map_err(std::io::Error::from).io("read", path)?;
+    let is_regular = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_file();
+    // A shell keeps a long heredoc in a file without a name.
+    if !is_regular || meta.st_nlink == 0 {
+        return Ok(());
+    }
+    let real = files::real_path(&file).io("find", path)?;
+    let is_within = |folder: &Path| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    let working_folder = std::env::current_dir().io("find", "the working folder")?;
+    if is_within(&working_folder) || is_within(&std::env::temp_dir()) {
+        return Ok(());
+    }
+    let fix = "copy it into the working folder first, which may need your user's permission, or send its content through a pipe";
+    Err(Error::invalid("file", "lies outside of the working folder, and an agent's command does not read it", fix))
 }

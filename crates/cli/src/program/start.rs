@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::args::parse;
 use crate::program::context::Context;
 use crate::program::output::{ErrorReport, complain, print, print_json};
-use crate::program::{typed, wrong_words};
+use crate::program::wrong_words;
 use askbox_mailbox::{Error, Result, disk};
 
 /// Runs a program: reads its arguments, calls `body` with them and with the [`Context`], and turns the result into an exit status.
@@ -38,7 +38,7 @@ fn main_with_args<A: Parser>(
     body: impl FnOnce(A, &Context) -> Result<u8>,
 ) -> ExitCode {
     fail_at_the_file_size_limit();
-    let args = typed::these_are(args);
+    let args = wrong_words::these_are(args);
     let result = match wrong_words::help::<A>(args) {
         Some(help) => print(&help).map(|()| 0),
         None => match usual(args).map_or_else(|| parse(args), Ok) {

@@ -1,13 +1,15 @@
 //! Arguments that make no sense: says what is wrong, and what was probably meant.
+//!
+//! The words that the person typed: `askbox web …` in the program `askbox-web` too.
 
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::sync::OnceLock;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use crate::args::{ask_answer_args, relaunch_args};
-use crate::program::typed::words;
 use askbox_mailbox::{Error, spelling, text};
 
 /// The shortest word that may be a misspelt command. A shorter word can only be a workflow's id.
@@ -151,4 +153,16 @@ fn of_value(e: &clap::Error, own: &Error) -> Error {
         }
         other => Error::usage(format!("{flag}: {other}"), other.hint()),
     }
+}
+
+static TYPED: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Keeps the words of this process, with the name of the program.
+pub(super) fn these_are(words: Vec<OsString>) -> &'static [OsString] {
+    TYPED.get_or_init(|| words)
+}
+
+/// The words behind the name of the program.
+pub(super) fn words() -> impl Iterator<Item = OsString> {
+    TYPED.get().into_iter().flatten().skip(1).cloned()
 }

@@ -10,6 +10,4 @@
 
 pub mod columns;
 pub mod fitted;
-pub mod foreground;
-pub mod pictures;
 pub mod screen;

@@ -1,16 +1,24 @@
 //! The terminal on standard output: its size, and its alternate screen.
+//!
+//! Standard output for the pictures of a screen, while the screen belongs to this process.
+//!
+//! Job control: a program in the background must not change its terminal. The kernel stops it (SIGTTOU) if it tries, and stops it again
+//! after each SIGCONT. A program that has caught SIGTERM would then never come to its end.
+
 #![allow(clippy::disallowed_methods, reason = "the screen itself controls the terminal, and filters what it shows")]
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use crossterm::style::Print;
 use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute, queue};
+use rustix::process::{Signal, getpgrp, kill_current_process_group};
 
 use crate::terminal::columns;
-use crate::terminal::foreground::is_foreground;
-use crate::terminal::pictures::Pictures;
 use askbox_mailbox::{Error, Result, text};
 
 /// The terminal's alternate screen, with a hidden cursor. Dropping it restores what was shown before.
@@ -109,4 +117,80 @@ pub fn columns() -> Option<usize> {
 /// The number of columns of the terminal on standard error, or `None` if standard error is not a terminal.
 pub fn columns_of_messages() -> Option<usize> {
     size_of(io::stderr()).map(|size| size.columns)
+}
+
+/// Standard output for pictures. A picture that was begun in the foreground may be ready after the process has come to the background: it is
+/// dropped then.
+#[derive(Debug, Default)]
+pub struct Pictures {
+    /// True if something was dropped since [`Dropped::take`].
+    dropped: Dropped,
+}
+
+/// Tells whether a picture was dropped, so that what the terminal shows is unknown.
+#[derive(Debug, Clone, Default)]
+pub struct Dropped(Rc<Cell<bool>>);
+
+impl Dropped {
+    /// True if a picture was dropped since the last call.
+    pub fn take(&self) -> bool {
+        self.0.take()
+    }
+}
+
+impl Pictures {
+    /// Tells whether a picture was dropped.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped.clone()
+    }
+}
+
+impl Write for Pictures {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if is_foreground() {
+            let mut output = io::stdout().lock();
+            output.write_all(bytes)?;
+            output.flush()?;
+        } else {
+            self.dropped.0.set(true);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The time within which the signal stops every thread of this process.
+const STOPS_WITHIN: Duration = Duration::from_millis(20);
+/// The signal is ignored, or nobody could continue the process, if it did not stop this many times.
+const TRIES: u32 = 3;
+
+/// True if this process may use the terminal on standard input. True as well if that is not this process's own terminal, because the
+/// kernel then stops nothing.
+pub fn is_foreground() -> bool {
+    rustix::termios::tcgetpgrp(std::io::stdin()).map_or(true, |foreground| foreground == getpgrp())
+}
+
+/// Stops this process's job while it is in the background, as a shell expects it: the shell says so, and `fg` continues the job. Call it
+/// before SIGTERM is caught, so that SIGTERM ends the stopped job.
+///
+/// # Errors
+/// [`Error::Usage`] if the job is in the background and cannot be stopped.
+pub fn wait_for_foreground() -> Result<()> {
+    let mut without_stop = 0;
+    while !is_foreground() {
+        if without_stop == TRIES {
+            return Err(Error::usage(
+                "this program needs the terminal, and runs in the background",
+                "start it in the foreground, without `&`",
+            ));
+        }
+        let at = Instant::now();
+        let _ = kill_current_process_group(Signal::TTOU);
+        std::thread::sleep(STOPS_WITHIN);
+        without_stop = if at.elapsed() < 2 * STOPS_WITHIN { without_stop + 1 } else { 0 };
+    }
+    Ok(())
 }

@@ -16,7 +16,6 @@
 
 mod answer;
 mod clock;
-mod files;
 mod keys;
 mod list;
 mod log;
@@ -24,7 +23,6 @@ mod markdown;
 mod outcomes;
 mod pieces;
 mod question;
-mod table;
 
 use std::time::Duration;
 

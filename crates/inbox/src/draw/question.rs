@@ -1,4 +1,6 @@
 //! Draws one whole question. The question stays at the top, the text about it scrolls, and the answer is below.
+//!
+//! The files beside a question, as lines below its text.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -9,15 +11,18 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use crate::app::App;
 use crate::draw::answer::Below;
 use crate::draw::clock::Clock;
-use crate::draw::pieces::{accent, bad, bold, cut, dim, dimmed, fitted, indented, of_call, styled, urgent, wrapped};
-use crate::draw::{files, markdown};
+use crate::draw::markdown;
+use crate::draw::pieces::{accent, bad, bold, clean, cut, dim, dimmed, fitted, good, indented, of_call, styled, urgent, wrapped};
 use crate::gate::Shown;
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
 use crate::sent::from_here::SentAnswer;
 use askbox_cli::ask_answer::question_text;
-use askbox_mailbox::Mailbox;
+use askbox_cli::ask_answer::shown_files::Says;
+use askbox_cli::ask_answer::shown_files::{self, Room, ShownFile};
+use askbox_cli::terminal::fitted;
 use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::{Mailbox, text};
 use askbox_peers::machines::{self, offer_state};
 
 /// The minimum height for an empty line.
@@ -42,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, opened: &Opened, c
     }
     body.extend(opened.text(columns, |columns| {
         let here = opened.shown.host.is_none().then_some(app.sender.mailbox);
-        let files = files::lines(here, &opened.shown, columns);
+        let files = lines(here, &opened.shown, columns);
         [about(app.sender.mailbox, &opened.shown, columns), files].concat()
     }));
     while body.last().is_some_and(|line| line.width() == 0) {
@@ -225,6 +230,42 @@ fn about(mailbox: &Mailbox, shown: &ShownQuestion, columns: usize) -> Vec<Line<'
     if let Some(context) = shown.question().shown_context() {
         lines.push(Line::default());
         lines.extend(markdown::lines(&context, columns));
+    }
+    lines
+}
+
+/// The room for the texts of all files on the screen. Every keypress draws them, and `ask-answer show` prints all.
+const ROOM: Room = Room { lines: 5000, bytes: 512 << 10 };
+
+/// The lines of all files. `mailbox` is `None` for a question of another machine.
+pub fn lines(mailbox: Option<&Mailbox>, shown: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
+    let files = shown_files::read(mailbox, &shown.round.id, shown.question());
+    let room = ROOM.shared_by(&files);
+    files.iter().flat_map(|file| one(file, room, shown, columns)).collect()
+}
+
+fn one(file: &ShownFile, room: Room, shown: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default()];
+    lines.extend(styled(&file.head(), columns, if file.is_damaged() { bad() } else { bold() }));
+    let address = shown.address();
+    if file.is_image() {
+        let command = format!("to see it: ask-answer show {address} --attachment {} > FILE", text::path_word(&file.about.name));
+        lines.extend(styled(&command, columns, accent()));
+    }
+    let beginning = file.beginning(&room);
+    for (says, line) in &beginning.lines {
+        let style = match says {
+            Says::Nothing => Style::default(),
+            Says::Added => good(),
+            Says::Removed => bad(),
+            Says::Hunk => accent(),
+        };
+        let rows = fitted::wrapped(&clean(line), columns.saturating_sub(2));
+        let rows = if rows.is_empty() { vec![String::new()] } else { rows };
+        lines.extend(rows.into_iter().map(|row| indented(Line::from(row).style(style), 2)));
+    }
+    if let Some(left_out) = beginning.left_out() {
+        lines.push(dim(format!("{left_out}: ask-answer show {address}")));
     }
     lines
 }

@@ -14,7 +14,6 @@
 //! | `haste` | keys that come too soon after another one |
 
 mod confirmation;
-mod haste;
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use uuid::Uuid;
 
 use crate::gate::confirmation::Confirmation;
-use crate::gate::haste::{Haste, LastKey};
+use crate::gate::confirmation::{Haste, LastKey};
 use crate::scroll::Scroll;
 use askbox_cli::person::AtStake;
 use askbox_mailbox::QuestionId;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::question::draft::{Choosable, Draft, PartDraft};
 use crate::sender::{self, RoundAt};
 use crate::text_window::{self, Asking, Typed};
-use askbox_cli::ask_answer::call_draft;
+use askbox_cli::ask_answer::edit_call;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, Time, WorkflowId, disk, round, time};
 
@@ -214,7 +214,7 @@ pub fn keep_in(folder: PathBuf) {
 fn folder() -> Result<PathBuf> {
     let folder = match FOLDER.get() {
         Some(named) => named.clone(),
-        None => return call_draft::folder(),
+        None => return edit_call::folder(),
     };
     disk::create_folder(&folder)?;
     disk::check_folder(&folder)?;
@@ -223,7 +223,7 @@ fn folder() -> Result<PathBuf> {
 
 /// The round of a draft's file, without its ending. A changed call that was not confirmed is a draft too.
 fn round_of(name: &str) -> Option<&str> {
-    name.strip_suffix(".toml").or_else(|| name.strip_suffix(call_draft::ENDING))
+    name.strip_suffix(".toml").or_else(|| name.strip_suffix(edit_call::ENDING))
 }
 
 fn remove_the_oldest(folder: &Path) {

@@ -8,13 +8,11 @@
 //! | `question_form` | the page for answering a question of this or another machine, with the question in its form |
 //! | `change_call` | the change of a tool call, before it is sent |
 //! | `decline` | several questions, shown whole and declined together |
-//! | `outcome` | the state of an answered question: accepted, launched, delivered, result |
+//! | `outcome` | the state of an answered question: accepted, launched, delivered, result, a later question |
 //! | `done` | the last questions that were answered or are over |
 //! | `tree`, `run` | workflows below those that started them, and the work of a run |
 //! | `events` | tells an open page about changes, by `/events` |
 //! | `sign_in` | a device signs in and out |
-//! | `held_up` | the reason why answers launch no agent now, for every page |
-//! | `later` | the next question of a workflow whose answered question is shown |
 //! | `markdown` | the context of a question as HTML |
 
 pub mod change_call;
@@ -23,7 +21,6 @@ pub mod done;
 pub mod events;
 mod held_up;
 pub mod inbox;
-mod later;
 mod markdown;
 mod outcome;
 pub mod question;

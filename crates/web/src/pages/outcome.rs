@@ -1,13 +1,17 @@
 //! The state of a question that was answered or is over: accepted, launched, delivered, and the result.
+//!
+//! The next question of a workflow, for the page of a question that was answered before.
 
+use crate::filled_part::{self, GivenPart};
 use crate::gate::Hosts;
-use crate::given::{self, GivenPart};
+use crate::other_machines::OtherMachines;
 use crate::pages::held_up::clock;
 use crate::pages::markdown;
 use crate::site::Site;
+use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::checks::match_option;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Answer, Folder, Question, Result, Time, text, time};
+use askbox_mailbox::{Answer, Folder, Mailbox, Question, Result, RoundId, Time, round, text, time};
 use askbox_run::attempt::record;
 use askbox_run::story::{self, Reached, Standing, Story};
 
@@ -82,7 +86,7 @@ impl Outcome {
             question_id: round.id.question.to_string(),
             title: text::excerpt(&question.title(), TITLE),
             state: status.state.word(),
-            answer: answer.map(|answer| given::in_words(question, answer)).unwrap_or_default(),
+            answer: answer.map(|answer| filled_part::in_words(question, answer)).unwrap_or_default(),
             word: answer.map_or("", |answer| if answer.value.is_some() { "" } else { answer.word() }),
             is_own_words: answer.is_some_and(|a| a.value.as_ref().is_some_and(|v| !match_option::in_own_words(question, v).is_empty())),
             note: answer.and_then(|a| a.note.as_deref()).map(text::printable).unwrap_or_default(),
@@ -156,6 +160,38 @@ fn steps(story: &Story, is_of_dialog: bool) -> Vec<Step> {
             Step { name: mark.name, ago: time::ago(mark.at), state }
         })
         .collect()
+}
+
+/// A later question of the same workflow.
+#[derive(Debug)]
+pub struct Later {
+    /// The address of its page.
+    pub path: String,
+    /// The question in one line.
+    pub title: String,
+    /// True if it waits for an answer.
+    pub waits: bool,
+}
+
+impl Later {
+    /// The newest question of the round's workflow, if that is a later one.
+    pub fn find(mailbox: &Mailbox, of: &RoundId) -> Option<Self> {
+        let newest = round::latest(mailbox, &of.workflow).filter(|newest| newest.id != *of)?;
+        let question = &newest.document.typed;
+        question.content().asks_a_person().then(|| Self {
+            path: format!("/q/{}/{}", of.workflow, newest.id.question),
+            title: text::excerpt(&question.title(), 300),
+            waits: newest.folder == Folder::Pending && question.asked.until.is_none(),
+        })
+    }
+
+    /// The question that the workflow asks on another machine now, if that is not this round's.
+    pub fn on_another_machine(there: &OtherMachines, host: &HostName, of: &RoundId) -> Option<Self> {
+        let question = there.question(host, of)?;
+        let round = question.round().filter(|round| round != of)?;
+        let title = question.document().ok().map(|document| text::excerpt(&document.typed.title(), 300))?;
+        Some(Self { path: format!("/q/{host}:{}/{}", of.workflow, round.question), title, waits: true })
+    }
 }
 
 #[cfg(test)]

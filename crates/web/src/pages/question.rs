@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use crate::form::{Done, Filled};
 use crate::gate::Posted;
-use crate::pages::later::Later;
-use crate::pages::outcome::{self, Outcome};
+use crate::pages::outcome::{self, Later, Outcome};
 use crate::pages::question_form::QuestionForm;
 use crate::pages::{Frame, change_call, markdown, question_form, remote_question};
 use crate::reply;

@@ -6,11 +6,11 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::filled_part::GivenPart;
 use crate::form::{self, Done, Filled};
 use crate::gate::Posted;
-use crate::given::GivenPart;
 use crate::other_machines::Offered;
-use crate::pages::later::Later;
+use crate::pages::outcome::Later;
 use crate::pages::question_form::QuestionForm;
 use crate::pages::{Frame, change_call, question_form};
 use crate::reply;

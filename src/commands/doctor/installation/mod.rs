@@ -2,7 +2,7 @@
 //!
 //! | file | checks |
 //! |---|---|
-//! | `setup` | programs, configuration, folders |
+//! | `setup` | programs, configuration, folders, limits on money that nothing can enforce |
 //! | `acp_agents` | whether the agents that speak ACP answer |
 //! | `agent_path` | the PATH that settings of `claude` give to an agent |
 //! | `agent_start` | what keeps `claude` from starting |
@@ -17,7 +17,6 @@
 //! | `traces` | the spans of rounds: how many were sent and lost |
 //! | `targets` | the places where people are notified, and when that last worked |
 //! | `claude_files` | the folder, hooks, transcripts and login of `claude` |
-//! | `money` | limits on money that nothing can enforce |
 //! | `login` | agents without a login |
 //! | `peers` | other machines whose questions are seen from here |
 //! | `sync` | the process that copies the questions into a database |
@@ -32,7 +31,6 @@ pub(super) mod codex;
 pub(super) mod dialogs;
 pub(super) mod login;
 mod login_shell;
-pub(super) mod money;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;

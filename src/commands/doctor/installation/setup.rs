@@ -1,4 +1,6 @@
 //! Checks outside the mailbox: the programs, the configuration, and the folders that it names.
+//!
+//! Limits on money that nothing can enforce: the agent tells no cost, so its runs count as free.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, is_claude, problem, word};
 use askbox_agent::claude;
-use askbox_config::{self as config, Runner};
+use askbox_config::{self as config, Runner, RunnerKind};
 use askbox_mailbox::disk::LockHolder;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::trust::SecretKey;
@@ -188,5 +190,29 @@ fn how_to_install(own: &Path) -> String {
         "cargo install --locked --profile dist --path .".to_owned()
     } else {
         format!("tar -xzf askbox-*.tar.gz && cp askbox-*/bin/* {}", word(own))
+    }
+}
+
+/// Reports the runners whose agents tell no cost, if money is limited.
+pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
+    let limits = &checkup.config.limits;
+    let all = [
+        ("run_cost", limits.run_cost),
+        ("workflow_cost", limits.workflow_cost),
+        ("tree_cost", limits.tree_cost),
+        ("day_cost", limits.day_cost),
+    ];
+    let set: Vec<String> = all.iter().filter(|(_, usd)| *usd > 0.0).map(|(key, _)| format!("limits.{key}")).collect();
+    if set.is_empty() {
+        return;
+    }
+    for (name, runner) in checkup.runners() {
+        let Some(preset) = runner.agent(&name).filter(|preset| runner.kind == RunnerKind::Acp && !preset.tells_cost) else { continue };
+        let said = format!(
+            "{} cannot be enforced: {} tells no cost, so its runs count as free; limits.run_time and limits.tree_time hold for it",
+            set.join(", "),
+            preset.name
+        );
+        checkup.report("no_cost", format!("runner.{name}"), said, edit_configuration());
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::commands::hook::dialog::guard::{self, Guard};
-use crate::commands::hook::dialog::keys::Keys;
+use crate::commands::hook::dialog::question::Keys;
 use crate::commands::hook::dialog::signs::{self, Signs, is_attended};
 use crate::commands::hook::dialog::{question, reply};
 use crate::commands::hook::event::PermissionRequest;

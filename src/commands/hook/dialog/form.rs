@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::commands::hook::dialog::asker::NOT_IN_TIME;
 use crate::commands::hook::dialog::guard::Guard;
-use crate::commands::hook::dialog::keys::{self, Keys};
+use crate::commands::hook::dialog::question::Keys;
 use crate::commands::hook::dialog::{question, signs};
 use crate::commands::hook::event::Elicitation;
 use askbox_cli::{hangup, program};
@@ -40,7 +40,7 @@ impl<'a> Form<'a> {
     pub(super) fn begin(desk: Desk<'a>, event: &'a Elicitation) -> Result<Option<Self>> {
         let keys = Keys::of_process(&program::env("CLAUDE_PID").unwrap_or_default());
         // The key may have come at the end of its step.
-        let at_most = desk.config.live.grace.0 + keys::STEP;
+        let at_most = desk.config.live.grace.0 + question::STEP;
         let is_away = |at: &SystemTime| at.elapsed().is_ok_and(|ago| ago >= at_most);
         let Some(last_key) = keys.last().filter(is_away) else { return Ok(None) };
         Ok(Some(Self { desk, event, begun: Instant::now(), since: time::now(), guard: Guard::begin()?, keys, last_key }))

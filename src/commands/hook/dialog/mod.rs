@@ -5,10 +5,9 @@
 //! |---|---|
 //! | `signs` | the signs that the dialog is over |
 //! | `guard` | the process that goes on after a hook that is killed |
-//! | `keys` | when a person last typed at the session's terminal |
 //! | `asker` | the session as a program that asks |
 //! | `form` | the form of an MCP server, which is in the mailbox only while nobody is at the terminal |
-//! | `question` | what the dialog asks, as a request |
+//! | `question` | what the dialog asks, as a request, and the keys of its options |
 //! | `reply` | the reply as the decision that Claude Code reads |
 //!
 //! The driver is `askbox_run::asking::beside`. While it is in its grace time, the call's id is found in the transcript. An answer is printed as
@@ -20,7 +19,6 @@
 mod asker;
 mod form;
 mod guard;
-mod keys;
 pub(super) mod question;
 mod reply;
 mod signs;

@@ -9,16 +9,10 @@
 //! | `round` | a whole round with its answers |
 //! | `fit` | the width of a terminal |
 
-mod call;
-mod fit;
 mod origin;
 mod part;
 mod round;
-mod title;
 
-pub use call::{as_rule, to_allow};
-pub use fit::{fitted, fitted_within};
-pub use origin::{Earlier, earlier, origin, within};
-pub use part::{asked, kind, part};
-pub use round::{round, then_on_expiry};
-pub use title::{age, asker, headline, is_overdue, is_reply, marked_title};
+pub use origin::{Earlier, as_rule, earlier, origin, to_allow, within};
+pub use part::{age, asked, asker, headline, is_overdue, is_reply, kind, marked_title, part};
+pub use round::{fitted, fitted_within, round, then_on_expiry};
