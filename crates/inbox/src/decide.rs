@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
 use crate::app::{App, Place, UndoHint, Until, Wish};
-use crate::gate::{CONFIRMS, Panel, Passed, Pending};
+use crate::gate::{Panel, Passed, Pending};
 use crate::question::draft::PartDraft;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
@@ -82,14 +82,9 @@ impl App<'_> {
         }
         let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
         self.close_text(&text);
-        let why = |text: String| if text.trim().is_empty() { self.note() } else { text };
-        let decision = match act {
-            Act::AskBack => Decision::AskBack(text),
-            Act::DeclineAndStop => Decision::DeclineAndStop(text),
-            Act::DeclineAlways => Decision::DeclineAlways(why(text)),
-            Act::Decline | Act::Send => Decision::Decline(why(text)),
-        };
-        self.decide(decision, passed)
+        let has_note = matches!(act, Act::Decline | Act::DeclineAlways) && text.trim().is_empty();
+        let decision = act.with(if has_note { self.note() } else { text });
+        decision.map_or(Wish::Nothing, |decision| self.decide(decision, passed))
     }
 
     /// Closes the window after its text was taken. The text stays in the draft, in case the decision is taken back.
@@ -227,11 +222,7 @@ impl App<'_> {
     /// The sentence that asks whether a decision is meant, if that is asked now. It names what is sent, because `ok` confirms that and does not
     /// change it.
     pub(super) fn pending_question(&self) -> Option<String> {
-        let (at_stake, keys) = match self.gate.pending()? {
-            Pending::Asked(at_stake) => (at_stake, CONFIRMS),
-            Pending::HalfArmed(at_stake) => (at_stake, "k, then enter,"),
-            Pending::Armed(at_stake) => (at_stake, "enter"),
-        };
+        let Pending { at_stake, keys, .. } = self.gate.pending()?;
         let asked = match at_stake {
             AtStake::DeclinedTogether { .. } if self.gate.panel().is_some_and(Panel::hides_names) => {
                 format!("page down shows the other names; then {keys} declines them")

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
-use askbox_cli::person::{self, Act, AtStake, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, PressAgain, Texts, about};
+use askbox_cli::person::{self, Act, AtStake, Decision, PressAgain, Texts, about};
 use askbox_mailbox::{AnswerValue, Part, Question, Shown, text};
 
 /// All words in a form whose question is no longer known.
@@ -132,22 +132,16 @@ impl Filled {
 
     fn pressed(&mut self, question: &Question) -> Done {
         match self.act.as_str() {
-            "decline" if self.why.trim().is_empty() => Done::Decided(Decision::Decline(self.note.clone())),
-            "decline" => Done::Decided(Decision::Decline(self.why.clone())),
-            DECLINE_ALWAYS => {
-                let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
-                Done::Decided(Decision::DeclineAlways(why.clone()))
-            }
-            DECLINE_AND_STOP => {
-                let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
-                Done::Decided(Decision::DeclineAndStop(why.clone()))
-            }
             "back" if text::is_blank(&self.back) => Done::LeftOpen(Some("Write your question first.")),
-            "back" => Done::Decided(Decision::AskBack(self.back.clone())),
             "send" => self.answer(question),
             "edit" | "make" => self.change(question),
             "again" => Done::LeftOpen(Some("Change the call below.")),
-            _ => Done::LeftOpen(Some("Press one of the buttons.")),
+            act => {
+                let why = if self.why.trim().is_empty() { &self.note } else { &self.why };
+                let words = if act == "back" { &self.back } else { why };
+                let decision = Act::named(act).and_then(|act| act.with(words.clone()));
+                decision.map_or(Done::LeftOpen(Some("Press one of the buttons.")), Done::Decided)
+            }
         }
     }
 

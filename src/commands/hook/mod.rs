@@ -24,11 +24,10 @@ mod take_call;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use askbox_cli::args::askbox_args::{Hook, NewsProgram};
+use askbox_cli::args::askbox_args::Hook;
 use askbox_cli::ask_user_call;
 use askbox_cli::program::{self, Context};
 use askbox_config::ToolRule;
-use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use askbox_mailbox::{Error, Mailbox, Result, thread};
 use askbox_run::approval::permit;
@@ -48,10 +47,6 @@ const REFUSED: u8 = 2;
 /// Runs `askbox hook`; returns the exit status.
 pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     if let Some(program) = rules.from {
-        let program = match program {
-            NewsProgram::Kimi => Program::Kimi,
-            NewsProgram::Gemini => Program::Gemini,
-        };
         at_terminal::take(program, context);
         return Ok(0);
     }

@@ -73,7 +73,7 @@ impl Plan {
     }
 
     /// The configuration file may be new in the same plan.
-    fn live(&mut self, keys: &[LiveKey]) -> Result<()> {
+    fn live(&mut self, keys: &[&LiveKey]) -> Result<()> {
         match self.changes.iter_mut().find(|change| change.part == Part::Config) {
             Some(new) => live::switch_on(new, keys),
             None => live::wanted(keys)?.into_iter().for_each(|wanted| self.take(wanted)),

@@ -11,6 +11,7 @@ use crate::args::common::Common;
 use crate::args::value_parsers;
 use askbox_config::{ArchiveAfter, ToolRule, Way};
 use askbox_mailbox::address::Address;
+use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::{Policy, PublicKey, RoundId, WorkflowId};
 
 /// `askbox keygen`
@@ -75,17 +76,8 @@ pub struct Hook {
     #[arg(long, hide = true, value_name = "HOW", requires = "left")]
     pub ended: Option<String>,
     /// Take an event of this program, whose dialogs are told as news: `[live] news`
-    #[arg(long, value_enum, value_name = "PROGRAM", conflicts_with_all = ["ask", "refuse", "receipt", "left"])]
-    pub from: Option<NewsProgram>,
-}
-
-/// A program whose dialogs are told as news.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum NewsProgram {
-    /// Kimi, by the hooks that `askbox setup` shows
-    Kimi,
-    /// Gemini, by the hooks that `askbox setup` shows
-    Gemini,
+    #[arg(long, value_name = "PROGRAM", value_parser = value_parsers::news_program(), conflicts_with_all = ["ask", "refuse", "receipt", "left"])]
+    pub from: Option<Program>,
 }
 
 fn round(word: &str) -> Result<RoundId, String> {

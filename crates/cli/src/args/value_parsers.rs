@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::args::seen_round::SeenRound;
+use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::{Choice, Error, Kind, OnExpiry, QuestionId, Result, Time, text, time};
 
 /// A duration such as `90s`, `2h` or `3d`.
@@ -102,6 +103,14 @@ pub fn on_expiry() -> impl TypedValueParser<Value = OnExpiry> {
         ("keep", "The question stays open and is marked overdue", OnExpiry::Keep),
         ("default", "The answer given with --default applies", OnExpiry::Default),
         ("cancel", "The question is cancelled; no agent is started", OnExpiry::Cancel),
+    ])
+}
+
+/// Parses a program whose dialogs are told as news.
+pub fn news_program() -> impl TypedValueParser<Value = Program> {
+    one_of([
+        ("kimi", "Kimi, by the hooks that `askbox setup` shows", Program::Kimi),
+        ("gemini", "Gemini, by the hooks that `askbox setup` shows", Program::Gemini),
     ])
 }
 

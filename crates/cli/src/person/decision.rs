@@ -72,22 +72,28 @@ pub enum Act {
     DeclineAndStop,
 }
 
-impl Act {
-    const ALL: [Self; 5] = [Self::Send, Self::AskBack, Self::Decline, Self::DeclineAlways, Self::DeclineAndStop];
+/// The decisions: the name of each on the page, the verb as in: enter *declines*, and the verb before the name of its question, as in:
+/// enter *declines* docs-42.
+const ACTS: [(Act, &str, &str, &str); 5] = [
+    (Act::Send, "send", "sends your answer", "sends your words to"),
+    (Act::AskBack, "back", "asks the agent back", "asks back"),
+    (Act::Decline, "decline", "declines", "declines"),
+    (Act::DeclineAlways, DECLINE_ALWAYS, "always refuses this call", "always refuses this call of"),
+    (Act::DeclineAndStop, DECLINE_AND_STOP, "declines and ends the turn", "declines and ends the turn of"),
+];
 
+impl Act {
     /// The decision with this name. The page uses the name for the button.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|act| act.name() == name)
+        ACTS.iter().find(|act| act.1 == name).map(|act| act.0)
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str, &'static str) {
+        &ACTS[self as usize]
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::AskBack => "back",
-            Self::Decline => "decline",
-            Self::DeclineAlways => DECLINE_ALWAYS,
-            Self::DeclineAndStop => DECLINE_AND_STOP,
-        }
+        self.row().1
     }
 
     /// True for a refusal, however far it goes.
@@ -95,26 +101,25 @@ impl Act {
         matches!(self, Self::Decline | Self::DeclineAlways | Self::DeclineAndStop)
     }
 
-    /// The verb for the decision before the name of its question, as in: enter *declines* docs-42.
-    pub(super) fn does_to(self) -> &'static str {
-        match self {
-            Self::Send => "sends your words to",
-            Self::AskBack => "asks back",
-            Self::Decline => "declines",
-            Self::DeclineAlways => "always refuses this call of",
-            Self::DeclineAndStop => "declines and ends the turn of",
-        }
+    /// The verb for the decision.
+    pub fn does(self) -> &'static str {
+        self.row().2
     }
 
-    /// The verb for the decision, as in: enter *declines*.
-    pub fn does(self) -> &'static str {
-        match self {
-            Self::Send => "sends your answer",
-            Self::AskBack => "asks the agent back",
-            Self::Decline => "declines",
-            Self::DeclineAlways => "always refuses this call",
-            Self::DeclineAndStop => "declines and ends the turn",
-        }
+    /// The verb for the decision before the name of its question.
+    pub(super) fn does_to(self) -> &'static str {
+        self.row().3
+    }
+
+    /// The decision with these words: the reason, or the question to the agent. `None` for an answer, which has a value.
+    pub fn with(self, words: String) -> Option<Decision> {
+        Some(match self {
+            Self::Send => return None,
+            Self::AskBack => Decision::AskBack(words),
+            Self::Decline => Decision::Decline(words),
+            Self::DeclineAlways => Decision::DeclineAlways(words),
+            Self::DeclineAndStop => Decision::DeclineAndStop(words),
+        })
     }
 }
 

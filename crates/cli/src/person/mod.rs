@@ -17,8 +17,6 @@ mod at_stake;
 mod decision;
 mod texts;
 
-pub use at_stake::{Answers, AtStake, Named, Next};
-pub use at_stake::{PressAgain, about};
-pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, refusal};
-pub use decision::{held_up, hold_up, warn_of_queue};
+pub use at_stake::{Answers, AtStake, Named, Next, PressAgain, about};
+pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, held_up, hold_up, refusal, warn_of_queue};
 pub use texts::{LeftOut, Texts, texts_left_out};

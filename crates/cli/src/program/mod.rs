@@ -29,12 +29,10 @@ mod wrong_words;
 
 pub use context::{Context, has_peers};
 pub use live_session::{continues_in, live_session};
-pub use output::confirms;
 pub use output::{
-    ErrorReport, complain, complaint, message, print, print_bytes, print_exactly, print_json, print_json_text, print_value, say, warn,
-    write, write_exactly, write_json,
+    ErrorReport, Tint, complain, complaint, confirms, message, print, print_bytes, print_exactly, print_json, print_json_text,
+    print_tinted, print_value, say, warn, write, write_exactly, write_json,
 };
-pub use output::{Tint, print_tinted};
 pub use read_input::{check_readable, in_input, read_input, read_stdin_text};
 pub use start::{main, main_of, main_with, of_flag};
 pub use variables::{

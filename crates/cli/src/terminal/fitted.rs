@@ -58,31 +58,16 @@ fn message_within(line: &str, columns: usize) -> String {
     // Words may go on behind the command. The terminal would break them in the middle.
     let end_of_command = rest.match_indices("; ").map(|(at, _)| at + 1).find(|at| rest[..*at].matches('\'').count() % 2 == 0);
     let (command, behind) = rest.split_at(end_of_command.unwrap_or(rest.len()));
-    let mut lines = between_words(head, columns);
+    let mut lines = broken(head, columns, false);
     match lines.last_mut() {
         _ if command.is_empty() => {}
         Some(last) if width(last) + 1 + width(command) <= columns => *last += &format!(" {command}"),
         _ => lines.push(command.to_owned()),
     }
     if !behind.trim().is_empty() {
-        lines.extend(between_words(behind.trim_start(), columns));
+        lines.extend(broken(behind.trim_start(), columns, false));
     }
     lines.join("\n") + end
-}
-
-/// Breaks a line between words only. A word that is wider than a line, such as a path, stays whole.
-fn between_words(line: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in line.split_inclusive(' ') {
-        if used > 0 && used + width(word.trim_end()) > columns {
-            next(&mut lines, &mut used);
-        }
-        push(&mut lines, word);
-        used += width(word);
-    }
-    lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
-    lines
 }
 
 /// A time for standard output: `2026-11-22 11:15 +01:00 (in 2h 5m)` for a person at a terminal, RFC 3339 elsewhere.
@@ -130,10 +115,11 @@ pub(crate) fn paragraphs_within(text: &str, columns: usize, start: impl Fn(&str)
 /// Breaks a text into lines that are at most `columns` wide. Breaks between words, and within a word that is wider than a line. The text's
 /// own line breaks stay, and white space at a new break is removed.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    text.lines().flat_map(|line| wrapped_line(line.trim_end(), columns.max(2))).collect()
+    text.lines().flat_map(|line| broken(line.trim_end(), columns.max(2), true)).collect()
 }
 
-fn wrapped_line(line: &str, columns: usize) -> Vec<String> {
+/// Breaks a line between words. A word that is wider than a line, such as a path, stays whole, or is broken.
+fn broken(line: &str, columns: usize, breaks_words: bool) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in line.split_inclusive(' ') {
@@ -141,7 +127,7 @@ fn wrapped_line(line: &str, columns: usize) -> Vec<String> {
         if used > 0 && used + own > columns {
             next(&mut lines, &mut used);
         }
-        if own <= columns - used.min(columns) {
+        if !breaks_words || own <= columns - used.min(columns) {
             push(&mut lines, word);
             used += width(word);
             continue;

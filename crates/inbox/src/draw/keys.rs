@@ -36,12 +36,7 @@ fn confirming(app: &App<'_>, keys: Vec<Key>) -> Vec<Key> {
     if app.gate.panel().is_some_and(Panel::hides_names) {
         return std::iter::once(("pgdn", "more names")).chain(keys).collect();
     }
-    let confirms = match app.gate.pending() {
-        Some(Pending::Asked(_)) => "ok, enter",
-        Some(Pending::HalfArmed(_)) => "k, enter",
-        Some(Pending::Armed(_)) => "enter",
-        None => return keys,
-    };
+    let Some(Pending { short: confirms, .. }) = app.gate.pending() else { return keys };
     let confirm = if app.gate.panel().is_some_and(|panel| panel.at.is_none()) { "decline them" } else { "confirm" };
     std::iter::once((confirms, confirm)).chain(keys.into_iter().filter(|(key, _)| *key != "enter")).collect()
 }

@@ -10,27 +10,28 @@ use uuid::Uuid;
 
 use askbox_cli::person::{AtStake, PressAgain};
 
+/// The keys that confirm a decision, as the inbox names them in a sentence.
+pub const CONFIRMS: &str = "ok, then enter,";
+
 /// The way of a decision from the question to its confirmation.
 #[derive(Debug, Default)]
 pub struct Confirmation {
-    step: Step,
+    asked: Option<(Step, Asked)>,
     /// What was confirmed so far. A decision may have more than one thing at stake, and each is asked about.
     confirmed: PressAgain,
 }
 
-#[derive(Debug, Default)]
+/// How far the person has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Nothing is asked.
-    #[default]
-    Nothing,
     /// Enter has asked.
-    Asked(Asked),
+    Asked,
     /// `o` was pressed after that.
-    HalfArmed(Asked),
+    HalfArmed,
     /// `ok` was typed after that, and enter confirms.
-    Armed(Asked),
+    Armed,
     /// The last key is the enter that confirms.
-    Confirms(Asked),
+    Confirms,
 }
 
 #[derive(Debug)]
@@ -41,13 +42,11 @@ struct Asked {
 
 /// The question that is on the screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pending<'a> {
-    /// `ok` and then enter confirm it.
-    Asked(&'a AtStake),
-    /// `k` and then enter confirm it.
-    HalfArmed(&'a AtStake),
-    /// Enter confirms it.
-    Armed(&'a AtStake),
+pub struct Pending<'a> {
+    pub at_stake: &'a AtStake,
+    /// The keys that confirm it, as the inbox names them in a sentence, and in its list of keys.
+    pub keys: &'static str,
+    pub short: &'static str,
 }
 
 /// The effect of a key on the question.
@@ -67,29 +66,29 @@ pub enum Heard {
 impl Confirmation {
     /// Records a key. `is_hasty` is true if it comes too soon after another one. Then it does not begin a confirmation.
     pub fn key(&mut self, key: KeyEvent, is_hasty: bool) -> Heard {
-        let (step, is_plain) = (std::mem::take(&mut self.step), key.modifiers.is_empty());
+        let (before, is_plain) = (self.asked.take(), key.modifiers.is_empty());
         let is_letter = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         let is_enter = is_plain && key.code == KeyCode::Enter;
-        let (told, put_back) = match (step, key.code) {
-            (Step::Asked(asked), KeyCode::Char('o')) if is_plain && !is_hasty => {
-                self.step = Step::HalfArmed(asked);
+        let (told, put_back) = match (before, key.code) {
+            (Some((Step::Asked, asked)), KeyCode::Char('o')) if is_plain && !is_hasty => {
+                self.asked = Some((Step::HalfArmed, asked));
                 return Heard::Armed;
             }
             // It may come soon after the `o`. The enter may not, so a pasted line confirms nothing.
-            (Step::HalfArmed(asked), KeyCode::Char('k')) if is_plain => {
-                self.step = Step::Armed(asked);
+            (Some((Step::HalfArmed, asked)), KeyCode::Char('k')) if is_plain => {
+                self.asked = Some((Step::Armed, asked));
                 return Heard::Armed;
             }
-            (Step::Armed(asked), KeyCode::Enter) if is_plain => {
-                self.step = Step::Confirms(asked);
+            (Some((Step::Armed, asked)), KeyCode::Enter) if is_plain => {
+                self.asked = Some((Step::Confirms, asked));
                 (None, "")
             }
-            (Step::HalfArmed(asked), _) if is_letter || is_enter => (Some(asked.at_stake), "o"),
+            (Some((Step::HalfArmed, asked)), _) if is_letter || is_enter => (Some(asked.at_stake), "o"),
             // It asks again, and what was confirmed before stays so.
             (_, KeyCode::Enter) if is_plain => (None, ""),
-            (Step::Armed(asked), _) if is_letter => (Some(asked.at_stake), "ok"),
-            (Step::Asked(asked) | Step::HalfArmed(asked) | Step::Armed(asked), _) => (Some(asked.at_stake), ""),
-            (Step::Nothing | Step::Confirms(_), _) => (None, ""),
+            (Some((Step::Armed, asked)), _) if is_letter => (Some(asked.at_stake), "ok"),
+            (None | Some((Step::Confirms, _)), _) => (None, ""),
+            (Some((_, asked)), _) => (Some(asked.at_stake), ""),
         };
         if !is_enter {
             self.confirmed.forget();
@@ -104,21 +103,23 @@ impl Confirmation {
 
     /// Asks about the first thing that is not confirmed. Returns `None` if all are.
     pub fn asks<'a>(&mut self, about: Uuid, at_stake: &'a [AtStake]) -> Option<&'a AtStake> {
-        if let Step::Confirms(asked) = std::mem::take(&mut self.step) {
+        if let Some((Step::Confirms, asked)) = self.asked.take() {
             self.confirmed.tell(asked.about, &asked.at_stake);
         }
         let first = *self.confirmed.untold(about, at_stake).first()?;
-        self.step = Step::Asked(Asked { about, at_stake: first.clone() });
+        self.asked = Some((Step::Asked, Asked { about, at_stake: first.clone() }));
         Some(first)
     }
 
     pub fn pending(&self) -> Option<Pending<'_>> {
-        match &self.step {
-            Step::Asked(asked) => Some(Pending::Asked(&asked.at_stake)),
-            Step::HalfArmed(asked) => Some(Pending::HalfArmed(&asked.at_stake)),
-            Step::Armed(asked) => Some(Pending::Armed(&asked.at_stake)),
-            Step::Nothing | Step::Confirms(_) => None,
-        }
+        let (step, asked) = self.asked.as_ref()?;
+        let (keys, short) = match step {
+            Step::Asked => (CONFIRMS, "ok, enter"),
+            Step::HalfArmed => ("k, then enter,", "k, enter"),
+            Step::Armed => ("enter", "enter"),
+            Step::Confirms => return None,
+        };
+        Some(Pending { at_stake: &asked.at_stake, keys, short })
     }
 }
 

@@ -27,10 +27,7 @@ use askbox_cli::person::AtStake;
 use askbox_mailbox::QuestionId;
 use askbox_mailbox::address::Address;
 
-pub use confirmation::{Heard, Pending};
-
-/// The keys that confirm a decision, as the inbox names them in a sentence.
-pub const CONFIRMS: &str = "ok, then enter,";
+pub use confirmation::{CONFIRMS, Heard, Pending};
 
 /// The gate before every decision.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@
 //! | `guard` | the process that goes on after a hook that is killed |
 //! | `asker` | the session as a program that asks |
 //! | `form` | the form of an MCP server, which is in the mailbox only while nobody is at the terminal |
-//! | `question` | what the dialog asks, as a request, and the keys of its options |
+//! | `question` | what the dialog asks, as a request, and when a person last typed at its terminal |
 //! | `reply` | the reply as the decision that Claude Code reads |
 //!
 //! The driver is `askbox_run::asking::beside`. While it is in its grace time, the call's id is found in the transcript. An answer is printed as
