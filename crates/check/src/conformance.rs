@@ -35,8 +35,8 @@ use crate::conformance::checks::Check;
 use crate::conformance::verdict::{Stop, Verdict};
 use askbox_cli::args::askbox_args::Conformance;
 use askbox_cli::program;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::text;
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, text};
 
 /// The page of the protocol, whose sections are the clauses.
 const PAGE: &str = "docs/dev/protocol.md";

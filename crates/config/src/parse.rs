@@ -10,8 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::sections::runner_keys;
 use crate::settings;
 use crate::settings::{Config, paths};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{disk, document, spelling, text};
+use askbox_mailbox::{Error, Result, disk, document, spelling, text};
 
 const FORMS: &str = "`askbox init --print` shows every key with its meaning and default";
 

@@ -17,8 +17,7 @@ use crate::sections::runners::{Runner, RunnerKind, Runners};
 use crate::sections::traces::Traces;
 use crate::sections::upkeep::{History, Log, Mcp, Metrics};
 use crate::sections::web::{self, Web};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, Result, WorkflowId};
 
 /// Everything that can be configured. Every key is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -10,10 +10,8 @@ use uuid::Uuid;
 use askbox_cli::args::common::Common;
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Mcp};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::transitions::post::{self, IfPending, Receipt};
-use askbox_mailbox::{Mailbox, Question, QuestionDocument};
+use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::{Mailbox, Question, QuestionDocument, Receipt, Result, RoundId, WorkflowId};
 use askbox_run::claim::inline::Asked;
 
 /// How many questions this process remembers.

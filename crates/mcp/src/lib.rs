@@ -31,8 +31,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 
 use askbox_cli::args::askbox_args::Mcp;
 use askbox_cli::program::Context;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::thread;
+use askbox_mailbox::{Error, Result, thread};
 use desk::Desk;
 use receipts::{Receipted, Receipts};
 use server::Server;

@@ -3,11 +3,9 @@
 use crate::desk::Desk;
 use askbox_cli::program;
 use askbox_config::RunnerKind;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, read_question, round, text, time};
-use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_mailbox::disk::Lock;
+use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, Result, RoundId, disk, read_question, round, text, time};
+use askbox_run::attempt::record::{self, Plan, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};

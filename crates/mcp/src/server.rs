@@ -16,9 +16,7 @@ use crate::desk::Desk;
 use crate::receipts::Receipts;
 use crate::{other_tools, task, tools};
 use askbox_cli::{ask_user_call, program};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{spelling, text};
+use askbox_mailbox::{Error, Result, WorkflowId, spelling, text};
 use askbox_run::claim::heard::Sign;
 
 /// The extra time that a tool gets after the wait for an answer. After that, the client is told that the work goes on.

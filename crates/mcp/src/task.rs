@@ -8,9 +8,7 @@ use crate::ask_user;
 use crate::desk::Desk;
 use crate::question_state::{self, QuestionState};
 use crate::receipts::Taken;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Mailbox, Question, text, time};
+use askbox_mailbox::{Error, Mailbox, Question, Result, RoundId, text, time};
 use askbox_run::claim::heard;
 use askbox_run::delivery::Delivery;
 

@@ -10,11 +10,7 @@ use serde_json::value::RawValue;
 use crate::known::{HostView, Unreached};
 use crate::remote_question::RemoteQuestion;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::layout;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{QuestionId, Result, Time, WorkflowId, disk, layout, time};
 
 /// The largest cache of one machine, in bytes.
 const MAX_CACHE: usize = 16 << 20;

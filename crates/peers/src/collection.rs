@@ -16,9 +16,7 @@ use crate::{cache, ssh, threads};
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::Offer;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::thread;
+use askbox_mailbox::{Error, QuestionId, Result, WorkflowId, thread};
 
 /// How long to wait for a machine if an attempt to reach it failed a moment ago.
 const SECOND_CHANCE: Duration = Duration::from_secs(1);
@@ -236,9 +234,7 @@ mod tests {
     use crate::known::Reach;
     use crate::peer::Change;
     use crate::tests::{cut, list, played};
-    use askbox_mailbox::Answer;
-    use askbox_mailbox::documents::answer::AnswerValue;
-    use askbox_mailbox::id::RoundId;
+    use askbox_mailbox::{Answer, AnswerValue, RoundId};
 
     #[test]
     fn an_unreached_machine_stays_seen_also_by_the_next_process() {

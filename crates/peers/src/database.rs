@@ -21,13 +21,8 @@ use crate::sync::host::store::CHANNEL;
 use crate::sync::migrate;
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::closing::Closing;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::documents::question::QuestionDocument;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Answer, Question, document, text};
+use askbox_mailbox::{Answer, Closing, Error, Question, QuestionDocument, QuestionId, Time, WorkflowId, document, text, time};
 
 /// How long a look waits for the doorbell before it checks for the end of the work.
 const SLICE: Duration = Duration::from_millis(250);

@@ -6,12 +6,10 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::peer::Problem;
-use askbox_mailbox::document::{self, SCHEMA_VERSION};
+use askbox_mailbox::document::SCHEMA_VERSION;
 use askbox_mailbox::documents::offer::Verdict;
 use askbox_mailbox::documents::question::MAX_PENDING;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::text;
+use askbox_mailbox::{QuestionId, Result, WorkflowId, document, text};
 
 /// The version of the protocol. A reader refuses any other version.
 pub const PROTOCOL: u32 = 1;

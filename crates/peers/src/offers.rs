@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::peer::{NotOffered, Offered, Problem};
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox_mailbox::id::{RoundId, WorkflowId};
+use askbox_mailbox::{RoundId, WorkflowId};
 
 /// How many offers are remembered.
 const REMEMBERED: usize = 1000;

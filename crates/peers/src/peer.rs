@@ -11,10 +11,9 @@ use uuid::Uuid;
 use crate::remote_question::{Last, RemoteQuestion};
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{QuestionId, Result, Time, WorkflowId};
 
 /// A way to one or several other machines. Its methods are called from threads of their own and may be slow. Only `offer` has a limit.
 pub trait Peer: Send + Sync {

@@ -7,15 +7,13 @@ use uuid::Uuid;
 
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::documents::checks::check_question;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::documents::offer::Offer;
-use askbox_mailbox::documents::question::{MAX_PENDING, QuestionDocument};
+use askbox_mailbox::documents::question::MAX_PENDING;
 use askbox_mailbox::documents::shown::OF_ITS_MACHINE;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Question, document, time};
+use askbox_mailbox::{
+    Answer, AnswerValue, Caller, Error, Question, QuestionDocument, QuestionId, Result, RoundId, Shown, WorkflowId, document, time,
+};
 
 /// A question that waits on another machine.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::remote_question::RemoteQuestion;
+use askbox_mailbox::QuestionId;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::Offer;
-use askbox_mailbox::id::QuestionId;
 
 /// Reports what comes through the channel. Its connection ends with the channel's `None`.
 struct Played<F> {

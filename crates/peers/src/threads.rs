@@ -16,8 +16,7 @@ use crate::offers::Progress;
 use crate::peer::{Change, Peer, Stop};
 use crate::state::PeersState;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::thread;
+use askbox_mailbox::{WorkflowId, thread};
 
 /// How long an offer is tried.
 pub(crate) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
@@ -209,10 +208,8 @@ mod tests {
     use crate::Peers;
     use crate::peer::{NotOffered, Offered, Problem};
     use crate::tests::{cut, list, played};
-    use askbox_mailbox::documents::answer::AnswerValue;
     use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
-    use askbox_mailbox::id::{QuestionId, RoundId};
-    use askbox_mailbox::{Answer, time};
+    use askbox_mailbox::{Answer, AnswerValue, QuestionId, RoundId, time};
 
     const SOON: Duration = Duration::from_secs(20);
 

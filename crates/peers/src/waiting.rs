@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::known::HostView;
 use crate::remote_question::RemoteQuestion;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::listing::list::{self, Pending, Rank};
-use askbox_mailbox::{Mailbox, Question};
+use askbox_mailbox::{Mailbox, Question, Result};
 
 /// A question that waits somewhere.
 #[derive(Debug)]

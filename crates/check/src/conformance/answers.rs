@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::conformance::case::{Case, id, question};
 use crate::conformance::harness::Kind;
 use crate::conformance::verdict::{Stop, Verdict, each, require, violated};
-use askbox_mailbox::documents::fields::shown_hash::Shown;
-use askbox_mailbox::read_question;
+use askbox_mailbox::{Shown, read_question};
 
 /// An answer has its fields, and the hashes of the question that it decides.
 pub fn answered(case: &mut Case<'_>) -> Verdict {

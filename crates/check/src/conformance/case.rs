@@ -12,10 +12,9 @@ use uuid::Uuid;
 use crate::conformance::harness::{Harness, Kind, Reply, lacks, shortened};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 use askbox_cli::args::askbox_args::Conformance;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::error::IoContext;
 use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId};
 
 /// The command that is checked, and how often the checks of chance repeat their work.
 #[derive(Debug)]

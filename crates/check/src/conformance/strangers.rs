@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::conformance::case::{Case, question};
 use crate::conformance::names::listed;
 use crate::conformance::verdict::{Stop, Verdict, each, if_possible, require};
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{IoContext, Result};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Result, disk};
 
 /// A link in place of a question is not followed.
 pub fn links(case: &mut Case<'_>) -> Verdict {

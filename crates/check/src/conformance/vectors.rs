@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::conformance::verdict::Verdict;
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 
 macro_rules! vectors {
     ($($name:literal),+ $(,)?) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 
 /// Why a check ended before its end.
 #[derive(Debug)]

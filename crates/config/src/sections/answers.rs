@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
-use askbox_mailbox::documents::fields::through::Through;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::text;
+use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::trust::signer::With;
-use askbox_mailbox::trust::{Policy, PublicKey, SecretKey, Signer};
+use askbox_mailbox::{Error, Policy, PublicKey, Result, Signer, Through, text};
 
 /// The most keys.
 const MOST: usize = 64;

@@ -2,7 +2,7 @@
 
 use crate::section::section;
 use crate::tool_rule::ToolRule;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The most rules of one list.
 const MOST: usize = 64;

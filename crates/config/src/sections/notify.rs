@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::section::section;
 use crate::sections::quiet_hours::QuietHours;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::platform::means::{DESKTOP, Desktop};
 use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Result};
 
 /// The name of the target that `notify.command` stands for.
 pub const COMMAND: &str = "command";

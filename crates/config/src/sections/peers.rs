@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use crate::section::section;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::text;
 use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Result, text};
 
 section! {
     /// `[peers.NAME]`: another machine with a mailbox, which is reached by ssh. NAME is put before the ids of its questions:

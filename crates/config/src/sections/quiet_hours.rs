@@ -3,8 +3,7 @@
 use chrono::{DateTime, Days, Local, NaiveTime, TimeZone};
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::text;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Time, text};
 
 /// The hours from one time of day to another, in local time, or none. The end may lie on the next day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]

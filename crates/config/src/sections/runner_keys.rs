@@ -2,7 +2,7 @@
 
 use crate::sections::runners::{Runner, RunnerKind};
 use askbox_agent::acp::presets::{self, PRESETS};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.
 const ONLY_OF_CLAUDE: [&str; 3] = ["permission_mode", "task_tool", "dangerously_skip_permissions"];

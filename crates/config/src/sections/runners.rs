@@ -10,8 +10,7 @@ use crate::workflow_pattern::WorkflowPattern;
 use askbox_agent::acp::Preset;
 use askbox_agent::acp::presets;
 use askbox_agent::claude;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, Result, WorkflowId};
 
 section! {
     /// `[runner]`: the agent programs.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::section::section;
 use crate::sections::notify::check_url;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Result};
 
 section! {
     /// `[traces]`: the spans of rounds that the watcher sends to a collector of OpenTelemetry.

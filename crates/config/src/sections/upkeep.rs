@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Span};
+use askbox_mailbox::time::Span;
+use askbox_mailbox::{text, time};
 
 section! {
     /// `[history]`: how long finished rounds stay in the mailbox, and how long they are kept.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::section::section;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::time::Span;
+use askbox_mailbox::{Error, Result};
 
 section! {
     /// `[web]`: the page, `askbox web`.

@@ -20,13 +20,10 @@ use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
 use askbox_mailbox::documents::offer::{Decided, Verdict};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, WorkflowId};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::accept::{Decision, On};
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::who::caller::Caller;
-use askbox_mailbox::{Answer, AnswerValue, Folder, Question, text, time};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Error, Folder, Question, QuestionId, Result, WorkflowId, text, time};
 
 /// The maximum wait for a machine that a person names.
 const NAMED_WAITS: Duration = Duration::from_secs(15);

@@ -9,9 +9,8 @@ use askbox_cli::ask_answer::{answering, edit_call, editor, question_text};
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::approval::EDITED;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::transitions::accept::{Decision, On};
-use askbox_mailbox::{Answer, AnswerValue};
+use askbox_mailbox::{Answer, AnswerValue, Error, Result};
 
 /// The flags of the command.
 pub(super) struct Given<'a> {

@@ -20,11 +20,9 @@ use askbox_cli::args::common::Common;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::offered;
-use askbox_mailbox::{Folder, Mailbox, disk, document, read_question, round, thread};
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, WorkflowId, disk, document, read_question, round, thread};
 use askbox_run::story;
 
 /// The time between two looks at everything.

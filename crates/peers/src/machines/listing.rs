@@ -16,8 +16,7 @@ use askbox_cli::ask_answer::listing::{self, Cells};
 use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Question, text, time};
+use askbox_mailbox::{Error, Question, Result, text, time};
 use askbox_run::story::Teller;
 
 /// Prints the list; returns the exit status.

@@ -28,8 +28,7 @@ use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::ask_answer::filter;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{text, time};
+use askbox_mailbox::{Error, Result, text, time};
 
 /// The maximum wait of a list for machines that were reached the last time.
 const LIST_WAITS: Duration = Duration::from_secs(5);

@@ -15,8 +15,7 @@ use crate::lines::MAX_LINE;
 use crate::peer::Stop;
 use askbox_config::PeerConfig;
 use askbox_mailbox::address::HostName;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
+use askbox_mailbox::{WorkflowId, text};
 
 /// The bytes of standard error that are kept: its end says why ssh ended.
 const KEPT_STDERR: usize = 4 << 10;

@@ -17,8 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::sync::password::{self, Login, variable};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{disk, text};
+use askbox_mailbox::{Error, Result, disk, text};
 
 /// The folders of the socket: Debian's packages use the first, and PostgreSQL itself uses the second by default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::sync::connection::Database;
 use crate::sync::partitions;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The key of the advisory lock: `askbox` in ASCII.
 const LOCK: i64 = 0x61_73_6b_62_6f_78;

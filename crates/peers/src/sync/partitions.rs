@@ -6,8 +6,7 @@ use postgres::GenericClient;
 use uuid::Uuid;
 
 use crate::sync::connection::Database;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Result, Time, time};
 
 /// The number of weeks for which partitions are made ahead. After that time without `askbox sync prune` or `migrate`, rows go to
 /// `…_other`.

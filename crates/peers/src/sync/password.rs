@@ -4,8 +4,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::{disk, layout};
+use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{Error, Result, disk, layout};
 
 /// The largest file of passwords, in bytes.
 const LARGEST: u64 = 1 << 20;

@@ -17,11 +17,7 @@ use uuid::Uuid;
 
 use crate::sync::connection::Database;
 use crate::sync::host::{state, store};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
-use askbox_mailbox::document;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Error, Mailbox, Result, Time, disk, document, time};
 
 const LARGEST: u64 = 64 << 10;
 /// How many connections may break in a row while a statement of theirs is still on its way.

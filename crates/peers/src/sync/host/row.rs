@@ -4,11 +4,8 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use askbox_mailbox::documents::answer::AnswerValue;
 use askbox_mailbox::documents::shown;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Answer, Folder, Question, document, text};
+use askbox_mailbox::{Answer, AnswerValue, Folder, Question, Result, RoundId, document, text};
 
 /// The longest answer and note that people on other machines are shown, in bytes.
 const LONGEST: usize = 4 << 10;

@@ -22,11 +22,9 @@ use askbox_config::Sync;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::transitions::offered;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::who::caller::{self, Below};
-use askbox_mailbox::{Folder, Mailbox, document, text, time};
+use askbox_mailbox::who::caller;
+use askbox_mailbox::{Below, Error, Folder, Mailbox, Policy, Result, document, text, time};
 
 /// The time between two signs of life of a host that does nothing else.
 pub const HEARTBEAT: Duration = Duration::from_secs(30);

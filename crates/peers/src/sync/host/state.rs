@@ -7,12 +7,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use askbox_mailbox::disk::{self, Lock};
+use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::offer::Decided;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, document, text};
+use askbox_mailbox::{Mailbox, Result, Time, WorkflowId, disk, document, text};
 
 const LARGEST: u64 = 64 << 10;
 /// How many refused offers are kept.

@@ -6,10 +6,7 @@ use uuid::Uuid;
 use crate::sync::connection::Database;
 use crate::sync::host::row::Row;
 use askbox_mailbox::documents::offer::Verdict;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::text;
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, QuestionId, Result, RoundId, WorkflowId, text, time};
 
 /// The channel that the hubs listen to.
 pub const CHANNEL: &str = "askbox";
