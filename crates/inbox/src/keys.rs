@@ -74,7 +74,7 @@ impl App<'_> {
     /// The row under the cursor, if the list is on the screen.
     fn row_in_list(&self) -> Option<RowId> {
         let chosen = self.waiting.chosen().filter(|_| matches!(self.place, Place::List) && self.asked.is_none());
-        chosen.map(|row| (row.address.clone(), row.question))
+        chosen.map(|row| (row.address.clone(), row.facts.question))
     }
 
     fn key_at_its_place(&mut self, key: KeyEvent) -> Wish {
@@ -277,7 +277,7 @@ impl App<'_> {
     /// Opens the chosen question. Letters that do nothing here, such as `ls`, may have been meant for a shell, so they are named first.
     fn open_unless_strayed(&mut self) {
         let strayed = self.waiting.chosen().and_then(|row| {
-            let (address, question, headline) = (row.address.clone(), row.question, row.headline.clone());
+            let (address, question, headline) = (row.address.clone(), row.facts.question, row.headline.clone());
             self.letters.at_stake("", Next::Opens(Named { address, question, headline, draft: String::new() }))
         });
         if self.may_go_on(strayed.as_slice()) {

@@ -148,7 +148,7 @@ impl Waiting {
     /// The number of questions that wait for an event, not for a person.
     pub fn for_events(&self) -> usize {
         // Questions that wait for an event come last.
-        self.rows.values().rev().take_while(|row| row.is_event).count()
+        self.rows.values().rev().take_while(|row| row.facts.is_event).count()
     }
 
     /// The number of questions that were read.

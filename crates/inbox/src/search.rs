@@ -11,7 +11,6 @@ use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
 use crate::row::Row;
-use askbox_cli::ask_answer::filter::{self, Looked};
 use askbox_mailbox::spelling;
 
 /// The least score for each letter of a word. Nearly every long question has the letters of a short word somewhere, and scores less.
@@ -55,12 +54,10 @@ impl Search {
 
     fn fit(&self, row: &Row) -> Option<Fit> {
         let id = row.address.to_string();
-        let Row { asked_by, project, headline, priority, is_live, .. } = row;
-        let looked = Looked { id: &id, asked_by, project, headline, priority: *priority, is_live: *is_live };
-        if !filter::fits(looked, &self.fields) {
+        if !row.facts.fit(&id, &self.fields) {
             return None;
         }
-        let texts = [&id, &row.asked_by, &row.project, &row.headline].map(|text| folded(text));
+        let texts = [&id, &row.facts.asked_by, &row.facts.project, &row.headline].map(|text| folded(text));
         let (mut all_stand, mut score) = (true, 0);
         for word in self.words.iter().filter(|word| !texts.iter().any(|text| text.contains(*word))) {
             all_stand = false;
@@ -110,21 +107,14 @@ fn folded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_cli::ask_answer::filter::Facts;
 
     fn row(id: &str, headline: &str) -> Rc<Row> {
         Rc::new(Row {
             address: id.parse().unwrap(),
-            question: None,
-            asked: None,
-            expires: None,
-            asked_by: "reviewer".into(),
-            project: "Website".into(),
             headline: headline.into(),
-            priority: 3,
-            is_event: false,
-            is_approval: false,
-            is_live: false,
             is_unreadable: false,
+            facts: Facts { asked_by: "reviewer".into(), project: "Website".into(), priority: 3, ..Facts::default() },
         })
     }
 

@@ -34,7 +34,7 @@ impl App<'_> {
     fn declined_together(&self) -> AtStake {
         let named = |row: Rc<Row>| {
             let (address, draft) = (row.address.clone(), self.draft_of_row(&row).unwrap_or_default());
-            Named { address, question: row.question, headline: row.headline.clone(), draft }
+            Named { address, question: row.facts.question, headline: row.headline.clone(), draft }
         };
         AtStake::DeclinedTogether {
             questions: self.waiting.marked().into_iter().map(named).collect(),
@@ -45,7 +45,7 @@ impl App<'_> {
     /// The beginning of the draft for the question of a row.
     fn draft_of_row(&self, row: &Row) -> Option<String> {
         let Address { host, workflow } = row.address.clone();
-        let at = RoundAt { host, round: RoundId { workflow, question: row.question? } };
+        let at = RoundAt { host, round: RoundId { workflow, question: row.facts.question? } };
         let draft = self.keeping.words(&at, || self.sender.pending(&row.address).ok().map(|shown| shown.question().clone()))?;
         Some(excerpt(&draft, 80))
     }

@@ -9,8 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use askbox_cli::ask_answer::filter::{self, Looked};
-use askbox_cli::ask_answer::question_text;
+use askbox_cli::ask_answer::filter::Facts;
 use askbox_cli::program;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::family::lineage::{self, Kin};
@@ -29,30 +28,7 @@ pub struct Row {
     pub elsewhere: Option<Arc<OtherMachine>>,
     /// The person who has sent an answer that its machine has not decided about yet.
     pub sent_by: Option<String>,
-    /// The round, or `None` for a file that cannot be read.
-    pub question: Option<QuestionId>,
-    /// The question in one line.
-    pub title: String,
-    /// The asker.
-    pub asked_by: String,
-    /// The project, or empty if it is not known.
-    pub project: String,
-    /// The time when it was asked.
-    pub asked_at: Option<Time>,
-    /// The time when it expires.
-    pub expires_at: Option<Time>,
-    /// Its priority.
-    pub priority: i32,
-    /// The number of questions in it.
-    pub parts: usize,
-    /// True if the question asks to allow a tool call.
-    pub is_approval: bool,
-    /// True if the dialog of a live session asks it.
-    pub is_live: bool,
-    /// True if the question replies to one that the person asked back.
-    pub is_reply: bool,
-    /// True if the question waits for an event, not for a person.
-    pub is_event: bool,
+    pub facts: Facts,
 }
 
 /// The state of another machine.
@@ -69,50 +45,14 @@ pub struct OtherMachine {
 impl Row {
     /// The row of a question. `mailbox` is `None` for a question of another machine.
     pub fn from_question(mailbox: Option<&Mailbox>, id: String, question: &Question, round: Option<QuestionId>) -> Self {
-        let project = question.project();
-        Self {
-            question: round,
-            rank: Rank::of_question(Some(question)),
-            asked_by: fitted(text::excerpt(&question_text::asker(question), 40)),
-            project: if project == "-" { String::new() } else { fitted(project) },
-            asked_at: question.asked_at(),
-            expires_at: question.expires_at,
-            priority: question.priority.unwrap_or(0),
-            parts: question.questions.len().max(1),
-            is_approval: question.approval.is_some(),
-            is_live: question.live.is_some(),
-            is_reply: question_text::is_reply(mailbox, question),
-            is_event: question.until.is_some(),
-            ..Self::unreadable(id, fitted(text::excerpt(&question.title(), 160)))
-        }
+        let (rank, facts) = (Rank::of_question(Some(question)), Facts::of(mailbox, question, round));
+        Self { id, rank, elsewhere: None, sent_by: None, facts }
     }
 
     /// The row of a file that cannot be read.
     pub fn unreadable(id: String, title: String) -> Self {
-        Self {
-            id,
-            rank: Rank::of_question(None),
-            elsewhere: None,
-            sent_by: None,
-            question: None,
-            title,
-            asked_by: String::new(),
-            project: String::new(),
-            asked_at: None,
-            expires_at: None,
-            priority: 0,
-            parts: 1,
-            is_approval: false,
-            is_live: false,
-            is_reply: false,
-            is_event: false,
-        }
-    }
-
-    /// True if the question has all the words of a filter.
-    pub fn fits(&self, filter: &str) -> bool {
-        let Self { asked_by, project, title, priority, is_live, .. } = self;
-        filter::fits(Looked { id: &self.id, asked_by, project, headline: title, priority: *priority, is_live: *is_live }, filter)
+        let facts = Facts { title, parts: 1, ..Facts::default() };
+        Self { id, rank: Rank::of_question(None), elsewhere: None, sent_by: None, facts }
     }
 }
 
@@ -268,12 +208,6 @@ impl KnownFiles {
             self.files.insert(workflow.to_string(), KnownFile { stamp, rank, kin });
         }
     }
-}
-
-/// Frees unused memory of a text, because there may be ten thousand of them.
-fn fitted(mut words: String) -> String {
-    words.shrink_to_fit();
-    words
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -59,7 +59,7 @@ impl Site {
 
     /// The number of questions that wait for a person, on this and on other machines.
     pub fn waiting(&self) -> Result<usize> {
-        let for_a_person = |rows: &[Arc<Row>]| rows.iter().filter(|row| !row.is_event).count();
+        let for_a_person = |rows: &[Arc<Row>]| rows.iter().filter(|row| !row.facts.is_event).count();
         Ok(for_a_person(&self.index.rows(&self.mailbox)?) + for_a_person(&self.elsewhere.rows()))
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use crate::ask_answer::filter::{self, Looked};
+use crate::ask_answer::filter::{self, Facts};
 use crate::ask_answer::{ag_ui, question_text};
 use crate::person::warn_of_queue;
 use crate::program::{self, Context};
@@ -90,28 +90,18 @@ pub fn table(rows: &[Cells]) -> String {
 
 /// True if the question matches the filter. A file that cannot be read has only its id.
 fn fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> bool {
-    let id = pending.workflow.as_str();
-    let (asked_by, project, headline, priority, is_live) = match &pending.document {
-        Ok(d) => {
-            let question = &d.typed;
-            let (asked_by, is_live) = (question_text::asker(question), question.live.is_some());
-            (asked_by, question.project(), question_text::headline(mailbox, question), question.priority.unwrap_or(0), is_live)
-        }
-        Err(_) => Default::default(),
-    };
-    words.is_empty() || filter::fits(Looked { id, asked_by: &asked_by, project: &project, headline: &headline, priority, is_live }, words)
+    fits_of(mailbox, pending.workflow.as_str(), pending.document.as_ref().ok().map(|document| &document.typed), words)
+}
+
+/// True if the question with this id matches the filter. It is missing if it cannot be read. `mailbox` is `None` for a question of another
+/// machine.
+pub fn fits_of(mailbox: Option<&Mailbox>, id: &str, question: Option<&Question>, words: &str) -> bool {
+    words.is_empty() || question.map(|question| Facts::of(mailbox, question, None)).unwrap_or_default().fit(id, words)
 }
 
 /// The columns of a question, if it matches the filter.
 pub fn cells_if_fits(mailbox: Option<&Mailbox>, pending: &Pending, words: &str) -> Option<Cells> {
     fits(mailbox, pending, words).then(|| cells(mailbox, pending))
-}
-
-/// True if these columns of a question match the filter. The document is missing if it cannot be read.
-pub fn cells_fit([id, _, project, asked_by, headline]: &Cells, document: Option<&Question>, words: &str) -> bool {
-    let priority = document.and_then(|question| question.priority).unwrap_or(0);
-    let is_live = document.is_some_and(|question| question.live.is_some());
-    words.is_empty() || filter::fits(Looked { id, asked_by, project, headline, priority, is_live }, words)
 }
 
 /// The columns of a question with this id. `mailbox` is `None` for a question of another machine.

@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
         let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];
         words.extend(widths.line(row, cells, &search));
         let line = fitted(&words, columns);
-        lines.push(match (is_chosen, row.is_event || cells.is_dim) {
+        lines.push(match (is_chosen, row.facts.is_event || cells.is_dim) {
             (true, _) => line.style(chosen()),
             (_, true) => line.style(dimmed()),
             _ => line,
@@ -147,7 +147,7 @@ struct Cells {
 
 impl Cells {
     fn of_row(row: &Rc<Row>, app: &App<'_>, clock: &Clock) -> Self {
-        let time = match row.expires.filter(|_| !row.is_event) {
+        let time = match row.facts.expires_at.filter(|_| !row.facts.is_event) {
             Some(_) if row.is_overdue(clock.now()) => Some(("(overdue) ".to_owned(), bad())),
             Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), urgent())),
             _ => None,
@@ -165,18 +165,19 @@ impl Cells {
         });
         let sent = sent.or_else(|| {
             let machine = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host))?;
-            Some(format!("(sent by {}) ", offer_state::first_sender(machine, row.question?)?))
+            Some(format!("(sent by {}) ", offer_state::first_sender(machine, row.facts.question?)?))
         });
         let is_dim = old.is_some() || sent.is_some();
+        let or_dash = |words: &str| if words.is_empty() { "-".to_owned() } else { words.to_owned() };
         let said = [sent, old].into_iter().flatten().map(|words| (words, urgent()));
-        let age = row.asked.map_or_else(|| "-".into(), |at| clock.age(at));
+        let age = row.facts.asked_at.map_or_else(|| "-".into(), |at| clock.age(at));
         Self {
             id: row.address.to_string(),
             is_there: row.address.host.is_some(),
             is_dim,
             age,
-            project: row.project.clone(),
-            by: row.asked_by.clone(),
+            project: or_dash(&row.facts.project),
+            by: or_dash(&row.facts.asked_by),
             marks: time.into_iter().chain(said).collect(),
         }
     }
@@ -211,9 +212,9 @@ impl Widths {
         words.extend(marked(&cells.project, &cell(&cells.project, self.project), dimmed(), search));
         words.extend(marked(&cells.by, &cell(&cells.by, self.by), dimmed(), search));
         words.extend(cells.marks.clone());
-        let style = match row {
-            Row { is_unreadable: true, .. } => bad(),
-            Row { priority: 1.., .. } => urgent().add_modifier(Modifier::BOLD),
+        let style = match row.facts.priority {
+            _ if row.is_unreadable => bad(),
+            1.. => urgent().add_modifier(Modifier::BOLD),
             _ => Style::default(),
         };
         words.extend(marked(&row.headline, &row.headline, style, search));

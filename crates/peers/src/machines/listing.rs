@@ -47,7 +47,8 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     let row = |waiting: Waiting<'_>| match waiting {
         Waiting::Here(pending) => listing::cells_if_fits(mailbox.as_ref(), pending, filter),
         Waiting::There(view, question, document) => {
-            Some(cells(view, question, document)).filter(|cells| listing::cells_fit(cells, document, filter))
+            let fits = listing::fits_of(None, &question.address().to_string(), document, filter);
+            fits.then(|| cells(view, question, document))
         }
     };
     let mut rows: Vec<Cells> = waiting::all(mailbox.as_ref(), &views, row)?.into_iter().flatten().collect();
@@ -96,7 +97,7 @@ fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], fil
         match waiting {
             Waiting::Here(pending) => listing::json_if_fits(mailbox, pending, filter),
             Waiting::There(view, question, document) => {
-                if !listing::cells_fit(&cells(view, question, document), document, filter) {
+                if !listing::fits_of(None, &question.address().to_string(), document, filter) {
                     return Ok(None);
                 }
                 let mut object = match document {

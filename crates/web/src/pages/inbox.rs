@@ -62,7 +62,7 @@ pub async fn show(visit: Visit, Query(part): Query<Part>) -> Response {
     let make = move |visit: &Visit| {
         let site = &visit.site;
         let rows = site.rows()?;
-        let fitting: Vec<_> = rows.iter().filter(|row| row.fits(&part.find)).collect();
+        let fitting: Vec<_> = rows.iter().filter(|row| row.facts.fit(&row.id, &part.find)).collect();
         let last = fitting.len().saturating_sub(1) / ON_A_PAGE;
         let page = part.page.min(last);
         let cards: Vec<_> = fitting.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE).map(|row| card(row)).collect();
@@ -87,12 +87,12 @@ pub async fn show(visit: Visit, Query(part): Query<Part>) -> Response {
 }
 
 fn card(row: &Arc<Row>) -> Card {
-    let ahead = row.expires_at.map(|at| (at - time::now()).to_std());
+    let ahead = row.facts.expires_at.map(|at| (at - time::now()).to_std());
     Card {
-        ago: time::ago(row.asked_at),
+        ago: time::ago(row.facts.asked_at),
         as_of: row.elsewhere.as_ref().filter(|there| there.is_away).map(|there| time::ago(there.as_of)),
         expires: ahead.and_then(Result::ok).map(time::human),
-        is_overdue: !row.is_event && matches!(ahead, Some(Err(_))),
+        is_overdue: !row.facts.is_event && matches!(ahead, Some(Err(_))),
         row: Arc::clone(row),
     }
 }

@@ -357,8 +357,8 @@ pub fn next_question(visit: &Visit, but: Option<&str>) -> Result<Option<(String,
     let rows = visit.site.rows()?;
     let is_next = |row: &&Arc<Row>| {
         let is_away = row.elsewhere.as_ref().is_some_and(|there| there.is_away);
-        !row.is_event && !is_away && row.question.is_some() && but != Some(row.id.as_str())
+        !row.facts.is_event && !is_away && row.facts.question.is_some() && but != Some(row.id.as_str())
     };
     let next = rows.iter().find(is_next);
-    Ok(next.and_then(|row| Some((format!("/q/{}/{}", row.id, row.question?), row.title.clone()))))
+    Ok(next.and_then(|row| Some((format!("/q/{}/{}", row.id, row.facts.question?), row.facts.title.clone()))))
 }
