@@ -105,7 +105,6 @@ fn of_archived(archived: &Archived, dry_run: bool) -> String {
 }
 
 fn amount(tally: &Tally, age: std::time::Duration) -> String {
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let rounds = format!("{} that ended more than {} ago", count(tally.rounds, "round"), time::human(age));
     format!("{rounds}, with {} and {} that nothing else needs", count(tally.workflows, "workflow"), count(tally.checkpoints, "checkpoint"))
 }
@@ -114,6 +113,10 @@ fn freed(tally: &Tally) -> String {
     tally.bytes.filter(|b| *b > 0).map_or_else(String::new, |bytes| format!(" ({})", mib(bytes)))
 }
 
-fn mib(bytes: u64) -> String {
+pub(in crate::commands) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+pub(in crate::commands) fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

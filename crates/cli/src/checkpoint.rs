@@ -53,15 +53,16 @@ pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
     let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
     ids.sort_unstable();
     let mut rows = Vec::new();
-    let mut objects = Vec::new();
     for id in ids {
         let path = store::path(mailbox, &id);
         let read = store::read_own(&path, &id);
         if as_json {
-            objects.push(match &read {
-                Ok(d) => json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()}),
+            program::print_json(&match &read {
+                Ok(d) => {
+                    json!({"workflow_id": id, "path": path, "current_step": d.typed.current_step, "answered": d.typed.user_answer.is_some()})
+                }
                 Err(e) => json!({"workflow_id": id, "path": path, "error": program::message(e)}),
-            });
+            })?;
         } else {
             let step = match &read {
                 Ok(d) => d.typed.current_step.clone().unwrap_or_else(|| "-".into()),
@@ -71,7 +72,7 @@ pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
         }
     }
     if as_json {
-        return objects.iter().try_for_each(program::print_json);
+        return Ok(());
     }
     if rows.is_empty() {
         program::say("no checkpoint is kept\n");

@@ -64,19 +64,9 @@ pub fn is_same(one: &Story, other: &Story) -> bool {
 /// Why the view wakes up.
 enum Woken {
     Changed,
-    Key(Key),
+    /// A key scrolls by this many lines: down, or up if it is negative.
+    Scrolls(isize),
     Ended,
-}
-
-/// The effect of a key on the view.
-#[derive(Debug, Clone, Copy)]
-enum Key {
-    /// Scrolls down by this many lines, or up if negative.
-    Lines(isize),
-    /// Scrolls by this many screens.
-    Pages(isize),
-    Begin,
-    End,
 }
 
 /// Keeps a picture up to date until `q` or Ctrl-C.
@@ -127,17 +117,12 @@ fn draw_until_ended<P: Picture>(
     loop {
         let columns = screen::columns().unwrap_or(80);
         from = screen.draw(&picture.words(&rows, Some(columns)), from)?;
-        let waking = sleep(rows.iter().map(P::status), watched, woken);
-        if let Waking::Key(key) | Waking::KeyThenLook(key) = waking {
-            from = scrolled(from, key);
-        }
-        match waking {
-            Waking::End => return Ok(rows),
-            Waking::Key(_) => {}
-            Waking::Look | Waking::KeyThenLook(_) => {
-                watched.mailbox.check_in_place()?;
-                rows = picture.look()?;
-            }
+        let Some(Waking { scrolls, looks }) = sleep(rows.iter().map(P::status), watched, woken) else { return Ok(rows) };
+        // `Screen::draw` keeps it within the text.
+        from = from.saturating_add_signed(scrolls);
+        if looks {
+            watched.mailbox.check_in_place()?;
+            rows = picture.look()?;
         }
     }
 }
@@ -162,7 +147,7 @@ fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut W
                 printed.insert(id.clone(), row.clone());
             }
         }
-        if matches!(sleep(rows.iter().map(P::status), watched, woken), Waking::End) {
+        if sleep(rows.iter().map(P::status), watched, woken).is_none() {
             return Ok(0);
         }
         watched.mailbox.check_in_place()?;
@@ -170,47 +155,26 @@ fn print_changes<P: Picture>(picture: &P, mut rows: Vec<P::Row>, watched: &mut W
     }
 }
 
-/// The reason for the end of a sleep.
-enum Waking {
-    /// Something may have changed.
-    Look,
-    Key(Key),
-    /// A key was pressed, and something may have changed before.
-    KeyThenLook(Key),
-    End,
+/// What to do at the end of a sleep: something may have changed, or a key was pressed, or both.
+struct Waking {
+    scrolls: isize,
+    looks: bool,
 }
 
-/// Sleeps until something may have changed, or a key is pressed.
-fn sleep<'s>(shown: impl Iterator<Item = &'s Story>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Waking {
+/// Sleeps until something may have changed, or a key is pressed. `None` at the end.
+fn sleep<'s>(shown: impl Iterator<Item = &'s Story>, watched: &mut Watched<'_>, woken: &Receiver<Woken>) -> Option<Waking> {
     let live = watched.watch_runs(shown);
     let earliest = Instant::now() + DRAW_EVERY;
-    match woken.recv_timeout(if live { DRAW_EVERY } else { MAX_SLEEP }) {
-        Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return Waking::End,
-        Err(RecvTimeoutError::Timeout) => return Waking::Look,
-        Ok(Woken::Key(key)) => return Waking::Key(key),
-        Ok(Woken::Changed) => {}
-    }
+    let (mut limit, mut looks) = (if live { DRAW_EVERY } else { MAX_SLEEP }, false);
     // Further changes within the same second are drawn together. A key waits for none of them.
     loop {
-        match woken.recv_timeout(earliest.saturating_duration_since(Instant::now())) {
-            Ok(Woken::Changed) => {}
-            Ok(Woken::Key(key)) => return Waking::KeyThenLook(key),
-            Ok(Woken::Ended) => return Waking::End,
-            Err(_) => return Waking::Look,
+        match woken.recv_timeout(limit) {
+            Ok(Woken::Changed) => (limit, looks) = (earliest.saturating_duration_since(Instant::now()), true),
+            Ok(Woken::Scrolls(scrolls)) => return Some(Waking { scrolls, looks }),
+            Ok(Woken::Ended) | Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => return Some(Waking { scrolls: 0, looks: true }),
         }
     }
-}
-
-/// The first line to show after a key. `Screen::draw` keeps it within the text.
-fn scrolled(from: usize, key: Key) -> usize {
-    let page = screen::size().map_or(20, |size| size.rows.saturating_sub(2));
-    let step = match key {
-        Key::Begin => return 0,
-        Key::End => return usize::MAX,
-        Key::Lines(n) => n,
-        Key::Pages(n) => n.saturating_mul(isize::try_from(page).unwrap_or(20)),
-    };
-    from.saturating_add_signed(step)
 }
 
 /// Sends the keys. The thread lives until the process ends.
@@ -251,17 +215,18 @@ fn next_event() -> io::Result<Event> {
 
 fn meaning(key: KeyEvent) -> Option<Woken> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    Some(match key.code {
-        KeyCode::Char('c') if control => Woken::Ended,
-        KeyCode::Char('q') | KeyCode::Esc => Woken::Ended,
-        KeyCode::Down | KeyCode::Char('j') => Woken::Key(Key::Lines(1)),
-        KeyCode::Up | KeyCode::Char('k') => Woken::Key(Key::Lines(-1)),
-        KeyCode::PageDown | KeyCode::Char(' ') => Woken::Key(Key::Pages(1)),
-        KeyCode::PageUp => Woken::Key(Key::Pages(-1)),
-        KeyCode::Home => Woken::Key(Key::Begin),
-        KeyCode::End => Woken::Key(Key::End),
+    let page = || screen::size().and_then(|size| size.rows.saturating_sub(2).try_into().ok()).unwrap_or(20);
+    Some(Woken::Scrolls(match key.code {
+        KeyCode::Char('c') if control => return Some(Woken::Ended),
+        KeyCode::Char('q') | KeyCode::Esc => return Some(Woken::Ended),
+        KeyCode::Down | KeyCode::Char('j') => 1,
+        KeyCode::Up | KeyCode::Char('k') => -1,
+        KeyCode::PageDown | KeyCode::Char(' ') => page(),
+        KeyCode::PageUp => -page(),
+        KeyCode::Home => isize::MIN,
+        KeyCode::End => isize::MAX,
         _ => return None,
-    })
+    }))
 }
 
 /// The folders whose file events wake the view.
@@ -321,10 +286,10 @@ mod tests {
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         let mut watched = Watched { mailbox: &mailbox, hints: None, runs: Vec::new() };
         let (sender, woken) = mpsc::channel();
-        for what in [Woken::Changed, Woken::Changed, Woken::Key(Key::End)] {
+        for what in [Woken::Changed, Woken::Changed, Woken::Scrolls(isize::MAX)] {
             sender.send(what).unwrap();
         }
         let waking = sleep(std::iter::empty(), &mut watched, &woken);
-        assert!(matches!(waking, Waking::KeyThenLook(Key::End)));
+        assert!(waking.is_some_and(|waking| waking.looks && waking.scrolls == isize::MAX));
     }
 }

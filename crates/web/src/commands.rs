@@ -106,11 +106,16 @@ pub fn sessions(context: &Context, json: bool) -> Result<u8> {
     }
     let widest = all.iter().map(|device| width(&device.name)).max().unwrap_or(0);
     for device in &all {
-        let seen = time::since(device.seen_at);
-        let seen = if seen.as_secs() < 2 * 3600 { "within two hours".to_owned() } else { format!("{} ago", time::human(seen)) };
+        let seen = seen(device);
         program::print(&format!("{}  since {}, last seen {seen}\n", padded(&device.name, widest), time::local(device.since)))?;
     }
     Ok(0)
+}
+
+/// When a device was last seen. `seen_at` is only exact to the hour.
+fn seen(device: &Device) -> String {
+    let since = time::since(device.seen_at);
+    if since.as_secs() < 2 * 3600 { "within two hours".into() } else { format!("{} ago", time::human(since)) }
 }
 
 /// `askbox web revoke`
@@ -178,9 +183,7 @@ fn in_words(config: &Config, devices: &[Device], file: &Path) -> Option<(Value, 
     let known = devices.iter().map(|device| json!({ "name": device.name, "since": device.since, "seen_at": device.seen_at }));
     let fact = json!({ "devices": known.collect::<Vec<_>>(), "has_key": has_key });
     let count = if devices.len() == 1 { "1 device is".to_owned() } else { format!("{} devices are", devices.len()) };
-    let since = time::since(last.seen_at);
-    // `seen_at` is only exact to the hour.
-    let ago = if since.as_secs() < 2 * 3600 { "within two hours".into() } else { format!("{} ago", time::human(since)) };
+    let ago = seen(last);
     let mut words = format!("The page: {count} signed in, last seen {ago}: {}.\n", text::excerpt(&last.name, 60));
     if !has_key {
         let file = file.display();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, word};
+use crate::commands::gc::{count, mib};
 use askbox_config::History;
 use askbox_mailbox::time;
 use askbox_run::archive::{self, ArchiveState, Damaged};
@@ -22,8 +23,6 @@ fn facts(checkup: &mut Checkup, archives: &ArchiveState) {
     let mut fact = json!({
         "rounds": cost.rounds, "bytes": cost.bytes, "files": cost.files, "archives": archives.months, "archive_bytes": archives.bytes,
     });
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let here = format!("{} in about {} and {}", count(cost.rounds, "closed round"), mib(cost.bytes), count(cost.files, "file"));
     let there = match archives.months {
         0 => String::new(),
