@@ -12,7 +12,7 @@ use askbox_mailbox::documents::awaited::Await;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::{Answer, Checkpoint, Question};
-use askbox_run::attempt::run_json::RunJson;
+use askbox_run::attempt::record::Run;
 use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;

@@ -10,6 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every failure of the library. [`Error::exit_code`] is the exit status of the programs, and [`Error::hint`] the text of their
 /// `hint:` line.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The arguments do not make sense. Exit 2.
     #[error("{message}")]

@@ -5,7 +5,7 @@ use askbox_cli::program;
 use askbox_config::RunnerKind;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::{Answer, Folder, Mailbox, Outcome, Question, Result, RoundId, disk, read_question, round, text, time};
-use askbox_run::attempt::record::{self, Plan, Run, RunState};
+use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, Refusal, heard, inline};
 use askbox_run::delivery::Delivery;
 use askbox_run::prompt::answer_text::{self, INLINE_ANSWER};

@@ -103,7 +103,7 @@ pub fn error_page(home: &str, error: &Error) -> Response {
         Error::Conflict { .. } => (StatusCode::CONFLICT, "Too late"),
         Error::Invalid { .. } | Error::Usage { .. } | Error::Newer { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "Cannot be used"),
         Error::Held { .. } | Error::Waiting { .. } => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
-        Error::Io { .. } | Error::Failed { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "Failed"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "Failed"),
     };
     let mut words = program::message(error);
     if let Some(first) = words.get(..1) {

@@ -76,7 +76,7 @@ pub(super) fn tell(event: &Session, context: &Context) -> Option<String> {
     // Anybody who can write to the mailbox can write such a document.
     context.config().ok()?.answers.policy().judge(&question).ok()?;
     let answer = question.answer.as_ref()?;
-    let editable = question.asked.approval.as_ref()?.editable.as_ref()?;
+    let editable = question.approval.as_ref()?.editable.as_ref()?;
     // Another hook, or the person at the terminal, may have been first.
     let is_what_ran = event.tool_input[editable.field.as_str()].as_str() == Some(answer.edited.as_ref().unwrap_or(&editable.text));
     let allows = answer.outcome == Outcome::Answered && is_what_ran;

@@ -37,20 +37,19 @@ impl Facts {
     /// The facts about a question of this round. `mailbox` is `None` for a question of another machine.
     pub fn of(mailbox: Option<&Mailbox>, question: &Question, round: Option<QuestionId>) -> Self {
         let fitted = |words: String| String::from(words.into_boxed_str());
-        let asked = &question.asked;
         Self {
             question: round,
             title: fitted(excerpt(&question.title(), 160)),
             asked_by: fitted(excerpt(&question_text::asker(question), 40)),
             project: Some(question.project()).filter(|project| project != "-").map(fitted).unwrap_or_default(),
             asked_at: question.asked_at(),
-            expires_at: asked.expires_at,
-            priority: asked.priority.unwrap_or(0),
-            parts: asked.questions.len().max(1),
-            is_approval: asked.approval.is_some(),
-            is_live: asked.live.is_some(),
+            expires_at: question.expires_at,
+            priority: question.priority.unwrap_or(0),
+            parts: question.questions.len().max(1),
+            is_approval: question.approval.is_some(),
+            is_live: question.live.is_some(),
             is_reply: question_text::is_reply(mailbox, question),
-            is_event: asked.until.is_some(),
+            is_event: question.until.is_some(),
         }
     }
 

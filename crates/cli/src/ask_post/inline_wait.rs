@@ -145,7 +145,7 @@ impl PersonWaits {
         let id = &question.workflow_id;
         let end = chrono::TimeDelta::from_std(limit).ok().and_then(|limit| time::now().checked_add_signed(limit));
         let until = end.map_or_else(String::new, |end| format!(" until {} ({})", time::local_clock(end), time::human(limit)));
-        let event = question.asked.until.as_ref().map(|until| format!(" ({})", until.words())).unwrap_or_default();
+        let event = question.until.as_ref().map(|until| format!(" ({})", until.words())).unwrap_or_default();
         let how = answering::how_to_answer(question);
         let waits = Arc::new(AtomicBool::new(true));
         // A person who reads the words may press Ctrl-C at once.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::section::section;
 use crate::sections::quiet_hours::QuietHours;
+use askbox_mailbox::platform::means::{DESKTOP, Desktop};
 use askbox_mailbox::time::Span;
 use askbox_mailbox::{Error, Result};
 

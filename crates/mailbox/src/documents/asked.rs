@@ -41,7 +41,7 @@ pub enum OnExpiry {
 
 /// One question of a batch.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Part {
     /// The key of its answer; `q1`, `q2` … if missing.
     pub id: Option<String>,
@@ -65,6 +65,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// Returns a question of a batch that has only its text. `id` is the key of its answer.
+    pub fn new(id: impl Into<String>, question: impl Into<String>) -> Self {
+        Self { id: Some(id.into()), question: question.into(), ..Self::default() }
+    }
+
     /// Returns the key of this part's answer: its `id`, else `q1`, `q2` and so on. `n` is its place in the batch, from zero.
     pub fn key(&self, n: usize) -> String {
         self.id.clone().unwrap_or_else(|| format!("q{}", n + 1))

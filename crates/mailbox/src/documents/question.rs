@@ -242,6 +242,24 @@ impl Question {
         self
     }
 
+    /// Returns the question with `yes` and `no` as its answers.
+    pub fn yes_or_no(mut self) -> Self {
+        self.kind = Some(Kind::YesNo);
+        self
+    }
+
+    /// Returns the question with a number of this range as its answer.
+    pub fn number(mut self, range: Range) -> Self {
+        (self.kind, self.range) = (Some(Kind::Number), Some(range));
+        self
+    }
+
+    /// Returns the question as a batch: its text stands above these questions, which are answered together.
+    pub fn with_questions(mut self, questions: impl IntoIterator<Item = Part>) -> Self {
+        self.questions = questions.into_iter().collect();
+        self
+    }
+
     /// Returns the question with background for the person who answers, in Markdown.
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
         self.context = Some(context.into());

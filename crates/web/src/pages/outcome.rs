@@ -181,7 +181,7 @@ impl Later {
         question.content().asks_a_person().then(|| Self {
             path: format!("/q/{}/{}", of.workflow, newest.id.question),
             title: text::excerpt(&question.title(), 300),
-            waits: newest.folder == Folder::Pending && question.asked.until.is_none(),
+            waits: newest.folder == Folder::Pending && question.until.is_none(),
         })
     }
 

@@ -7,8 +7,8 @@ use crate::ask_answer::question_text::asked;
 use crate::terminal::fitted;
 use askbox_config::ToolRule;
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::fields::approval::{Approval, ONCE, WORKFLOW};
+use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{excerpt, one_line};
 use askbox_mailbox::who::asked_within;
@@ -114,13 +114,13 @@ pub fn to_allow(address: &str, found: &Round) -> String {
 }
 
 fn commands(address: &str, found: &Round) -> String {
-    if found.folder != Folder::Pending || found.document.typed.asked.approval.is_none() {
+    if found.folder != Folder::Pending || found.document.typed.approval.is_none() {
         return String::new();
     }
     let Ok(round) = SeenRound::of(found.id.question, &found.document.typed) else { return String::new() };
-    if found.document.typed.asked.live.is_some() {
+    if found.document.typed.live.is_some() {
         let commands =
-            found.document.typed.asked.options.0.iter().map(|choice| format!("  ask-answer {address} {} --round {round}\n", choice.key));
+            found.document.typed.options.0.iter().map(|choice| format!("  ask-answer {address} {} --round {round}\n", choice.key));
         return format!("\nTo allow it, copy one of:\n{}{}", commands.collect::<String>(), to_edit(address, &found.document.typed));
     }
     format!(
@@ -133,7 +133,7 @@ fn commands(address: &str, found: &Round) -> String {
 
 /// The command that changes the call first.
 fn to_edit(address: &str, question: &Question) -> String {
-    let editable = question.asked.approval.as_ref().and_then(|approval| approval.editable.as_ref());
+    let editable = question.approval.as_ref().and_then(|approval| approval.editable.as_ref());
     match editable {
         Some(editable) => format!(
             "To change its {} first, and allow the changed call this one time:\n  ask-answer edit {address}\n",

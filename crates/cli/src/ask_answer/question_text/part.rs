@@ -56,7 +56,7 @@ pub fn age(question: &Question) -> String {
 
 /// True if the question's timeout has passed, so that a person is late.
 pub fn is_overdue(question: &Question, now: Time) -> bool {
-    question.asked.until.is_none() && question.asked.expires_at.is_some_and(|at| at <= now)
+    question.until.is_none() && question.expires_at.is_some_and(|at| at <= now)
 }
 
 /// One line: the title, with marks for an overdue question, for its priority, for several questions, and for a wait that needs no person.
@@ -69,7 +69,7 @@ pub fn headline(mailbox: Option<&Mailbox>, question: &Question) -> String {
 /// True if the question replies to a person who asked back. The asker may name a round that does not exist. `mailbox` is `None` for a
 /// question of another machine, whose rounds are not known here.
 pub fn is_reply(mailbox: Option<&Mailbox>, question: &Question) -> bool {
-    question.asked.in_reply_to.is_some_and(|id| {
+    question.in_reply_to.is_some_and(|id| {
         let round = RoundId { workflow: question.workflow_id.clone(), question: id };
         mailbox.is_none_or(|mailbox| round::is_claimed_or_closed(mailbox, &round))
     })
@@ -78,22 +78,21 @@ pub fn is_reply(mailbox: Option<&Mailbox>, question: &Question) -> bool {
 /// The [`headline`] without the mark that depends on the time.
 pub fn marked_title(mailbox: Option<&Mailbox>, question: &Question) -> String {
     let wait = question
-        .asked
         .until
         .as_ref()
-        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.asked.expires_at), 200)));
+        .map(|until| format!("({}) ", excerpt(&until.not_for_a_person(&question.question, question.expires_at), 200)));
     let wait = wait.unwrap_or_default();
-    let priority = question.asked.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
+    let priority = question.priority.filter(|p| *p != 0).map_or(String::new(), |p| format!("[{p:+}] "));
     let again = if is_reply(mailbox, question) { "(reply to you) " } else { "" };
-    let many = if question.is_batch() { format!("({} questions) ", question.asked.questions.len()) } else { String::new() };
+    let many = if question.is_batch() { format!("({} questions) ", question.questions.len()) } else { String::new() };
     format!("{wait}{again}{priority}{many}{}", excerpt(&question.title(), 100))
 }
 
 /// The asker, or the live session whose dialog asks. Empty if nobody knows.
 pub fn asker(question: &Question) -> String {
-    match &question.asked.live {
+    match &question.live {
         Some(live) => live.words(),
-        None => question.asked.asked_by.clone().unwrap_or_default(),
+        None => question.asked_by.clone().unwrap_or_default(),
     }
 }
 

@@ -197,7 +197,9 @@ fn check_live(asked: &Question) -> Result<()> {
 mod tests {
     use super::*;
     use crate::documents::answer::{Answer, AnswerValue};
+    use crate::documents::asked::{Kind, Part};
     use crate::documents::fields::approval::{Approval, CallHash};
+    use crate::documents::fields::range::Range;
 
     fn asked(json: &str) -> Question {
         serde_json::from_str(json).unwrap()
@@ -218,6 +220,25 @@ mod tests {
             r#","to_session":true"#,
         ] {
             assert!(with(more).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_question_can_be_built_and_is_what_its_file_says() {
+        let new = || Question::new("w".parse().unwrap(), "?");
+        let range = Range { min: Some(1.0), ..Range::default() };
+        let questions = [Part::new("place", "Where?"), Part { kind: Some(Kind::YesNo), ..Part::new("now", "Now?") }];
+        for (built, file) in [
+            (new().yes_or_no(), r#""type":"yes_no""#),
+            (new().number(range), r#""type":"number","range":{"min":1.0}"#),
+            (
+                new().with_questions(questions),
+                r#""questions":[{"id":"place","question":"Where?"},{"id":"now","question":"Now?","type":"yes_no"}]"#,
+            ),
+            (new().with_options([("a", "A")]), r#""options":{"a":"A"}"#),
+        ] {
+            assert_eq!(built, asked(&format!(r#"{{"schema_version":1,"workflow_id":"w","question":"?",{file}}}"#)));
+            assert!(check(&built).is_ok(), "{file}");
         }
     }
 
