@@ -10,11 +10,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
-use askbox_cli::args::askbox_args::Mcp;
-use askbox_cli::args::askbox_args::Setup;
-use askbox_cli::args::askbox_args::Web;
 use askbox_cli::args::askbox_args::{
-    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Notify, Once, Sessions, Tree, Trial,
+    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Mcp, Notify, Once, Sessions, Setup, Tree, Trial, Web,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;

@@ -16,8 +16,7 @@ use serde::Serialize;
 
 use crate::hangup::on_hangup;
 use crate::program;
-use crate::terminal::screen::{self, Screen};
-use crate::terminal::screen::{is_foreground, wait_for_foreground};
+use crate::terminal::screen::{self, Screen, is_foreground, wait_for_foreground};
 use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, thread};
 use askbox_run::attempt::record;

@@ -80,9 +80,19 @@ impl Beside {
 
     /// Ends the program, and the programs that it has started in its group.
     pub(crate) fn kill(self) {
-        let group = self.process.as_ref().filter(|process| !process.is_gone()).and_then(|process| Pid::from_raw(process.pid()));
-        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        kill_group(self.process.as_ref());
     }
+
+    /// Tells the program to leave. Returns it, so that one that stays can be ended.
+    pub(crate) fn leave(self) -> Option<ProcessHandle> {
+        self.process
+    }
+}
+
+/// Ends a process and its group, if it has not ended.
+pub(crate) fn kill_group(leader: Option<&ProcessHandle>) {
+    let group = leader.filter(|process| !process.is_gone()).and_then(|process| Pid::from_raw(process.pid()));
+    let _ = group.map(|group| kill_process_group(group, Signal::KILL));
 }
 
 /// The arguments of a program of ours, whose log looks as that of this process does.
@@ -117,6 +127,8 @@ impl Companion {
         let Some((name, args)) = &self.command else { return };
         if self.program.is_some() && self.has_ended.load(Ordering::Relaxed) {
             self.program = None;
+            // It has lasted longer than its pause.
+            self.failures *= u32::from(self.retry_at.is_some_and(|at| at > Instant::now()));
             tracing::warn!("{name} has ended; it is started again");
         }
         if self.program.is_some() || self.retry_at.is_some_and(|at| at > Instant::now()) {
@@ -134,10 +146,7 @@ impl Companion {
 
     /// Sends a line, if the program runs and reads.
     pub(crate) fn say(&mut self, line: &impl Serialize) {
-        let said = self.program.as_mut().map(|program| program.say(line));
-        if said.is_some_and(|said| said.is_ok()) {
-            self.failures = 0;
-        }
+        let _ = self.program.as_mut().map(|program| program.say(line));
     }
 
     /// When to call [`Self::keep_at_work`] again.

@@ -34,7 +34,7 @@ pub fn is_used() -> bool {
 }
 
 /// The program that talks with the daemon.
-pub(crate) const LIVE: &str = "askbox-live";
+pub const LIVE: &str = "askbox-live";
 
 /// A session of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::commands::demo::agent;
 use crate::commands::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
 use crate::commands::demo::narration::{Reply, ask, command, file, heading, print, wants_to_go_on, what_next};
-use crate::commands::demo::scripted_api;
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
+use crate::commands::demo::{agent, scripted_api};
 use askbox_cli::args::askbox_args::Demo;
 use askbox_cli::program;
 use askbox_inbox::{self as inbox, RoundAt};

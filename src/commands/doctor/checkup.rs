@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::commands::doctor::findings::Facts;
-use crate::commands::doctor::findings::Findings;
+use crate::commands::doctor::findings::{Facts, Findings};
 use crate::commands::doctor::progress::Progress;
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Loaded, Runner};

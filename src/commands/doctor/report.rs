@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::commands::doctor::checks;
 use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, MOMENT, entries, word};
-use crate::commands::doctor::findings::Facts;
-use crate::commands::doctor::findings::{Finding, Findings};
-use crate::commands::doctor::in_force;
+use crate::commands::doctor::findings::{Facts, Finding, Findings};
 use crate::commands::doctor::installation::setup;
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::documents;
 use crate::commands::doctor::workflows::road::Road;
+use crate::commands::doctor::{checks, in_force};
 use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;

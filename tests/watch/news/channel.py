@@ -1,7 +1,8 @@
 """A channel of an operator's, for tests: channel.py FOLDER.
 
 Notes each line of the watcher in FOLDER/heard, and each of its starts in FOLDER/starts. Says the lines of FOLDER/say, which it takes away.
-Gives each notice its receipt, but for the first one if FOLDER/silent is there. Ends without a word while FOLDER/ends is there.
+Gives each notice its receipt, but for the first one if FOLDER/silent is there. Ends without a word while FOLDER/ends is there,
+and stays behind the end of its input while FOLDER/stays is.
 """
 import json, os, sys, threading, time
 
@@ -43,3 +44,5 @@ for line in sys.stdin:
     if "check" in line:
         say({"receipt": {"id": line["check"], "problem": "nobody is there"}})
 append("left", str(os.getpid()))
+while os.path.exists(place("stays")):
+    time.sleep(0.1)

@@ -106,6 +106,25 @@ fn a_channel_that_ends_at_once_is_started_with_pauses() {
 }
 
 #[test]
+fn a_channel_that_stays_is_ended_before_the_next_one() {
+    needs!("python3");
+    let world = world("work", "");
+    std::fs::write(world.path("channel/stays"), "").expect("a file");
+    let _watcher = world.watch();
+    world.ok("ask-post", &["-w", "docs", "Merge?", "-o", "merge=", "-o", "keep="]);
+    notice(&world, "docs asks");
+    world.ok("ask-answer", &["docs", "keep"]);
+    world.closed("docs", "delivered", 1);
+    until("its input ends, half a minute later", || world.path("channel/left").exists());
+    let first = std::fs::read_to_string(world.path("channel/left")).expect("a pid").trim().to_owned();
+    let is_there = || std::path::Path::new("/proc").join(&first).join("exe").exists();
+    assert!(is_there(), "it stays");
+    world.ok("ask-post", &["-w", "more", "Merge?", "-o", "merge=", "-o", "keep="]);
+    notice(&world, "more asks");
+    until("the first one has ended", || !is_there());
+}
+
+#[test]
 fn hostile_lines_of_a_channel_change_nothing() {
     needs!("python3");
     let world = world("work", "");

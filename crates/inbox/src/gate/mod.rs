@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent};
 use uuid::Uuid;
 
-use crate::gate::confirmation::Confirmation;
-use crate::gate::confirmation::{Haste, LastKey};
+use crate::gate::confirmation::{Confirmation, Haste, LastKey};
 use crate::scroll::Scroll;
 use askbox_cli::person::AtStake;
 use askbox_mailbox::QuestionId;

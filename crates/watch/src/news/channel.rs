@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::beside::{Beside, of_ours};
+use crate::beside::{Beside, kill_group, of_ours};
 use crate::news::lines::{FromChannel, Hello, Notice, Receipt, ToChannel};
 use crate::news::post::Place;
 use crate::news::record::NEWS_FOLDER;
 use askbox_config::{Means, Notify, Target};
 use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::{Mailbox, document, time};
 use askbox_run::process::programs;
 
@@ -33,8 +34,6 @@ const FOLLOW_ON: Duration = Duration::from_secs(30);
 /// The pause after a channel that ended, and the longest pause if it keeps ending at once.
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// A channel that worked this long is started again at once.
-const LASTED: Duration = Duration::from_secs(10);
 
 /// A line that is not dealt with yet. One channel has one at a time: if its topic is flooded, the flood waits there and not in memory.
 #[derive(Debug)]
@@ -64,9 +63,10 @@ pub(super) struct Channel {
     hello: Hello,
     limit: Duration,
     program: Option<Beside>,
+    /// The program that was told to leave.
+    left: Option<ProcessHandle>,
     /// The number of programs that were started.
     started: u32,
-    opened_at: Instant,
     failures: u32,
     retry_at: Option<Instant>,
     under_way: HashMap<String, UnderWay>,
@@ -86,9 +86,8 @@ impl Channel {
             time_limit_s: limit.as_secs_f64(),
             folder: mailbox.root().join(NEWS_FOLDER),
         };
-        let (opened_at, needed_at) = (Instant::now(), Instant::now());
-        let under_way = HashMap::new();
-        Self { hello, limit, program: None, started: 0, opened_at, failures: 0, retry_at: None, under_way, waiting: 0, needed_at }
+        let (under_way, needed_at) = (HashMap::new(), Instant::now());
+        Self { hello, limit, program: None, left: None, started: 0, failures: 0, retry_at: None, under_way, waiting: 0, needed_at }
     }
 
     /// Tells of these events. The receipt is heard later.
@@ -117,7 +116,8 @@ impl Channel {
             self.needed_at = Instant::now();
         }
         if !is_needed && self.program.is_some() && self.needed_at.elapsed() >= FOLLOW_ON {
-            (self.program, self.waiting, self.failures, self.retry_at) = (None, 0, 0, None);
+            self.left = self.program.take().and_then(Beside::leave);
+            (self.waiting, self.failures, self.retry_at) = (0, 0, None);
         }
         if waiting == self.waiting && self.program.is_some() || waiting == 0 && self.program.is_none() {
             return Ok(());
@@ -132,11 +132,12 @@ impl Channel {
 
     fn say(&mut self, line: &impl Serialize, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
         if self.program.is_none() {
+            kill_group(self.left.take().as_ref());
             self.started += 1;
             self.put_off();
             let mut program = self.start(hear)?;
             program.say(&ToChannel::Hello(Box::new(self.hello.clone())))?;
-            (self.program, self.waiting, self.opened_at) = (Some(program), 0, Instant::now());
+            (self.program, self.waiting) = (Some(program), 0);
         }
         let said = self.program.as_mut().map_or(Ok(()), |program| program.say(line));
         if said.is_err() {
@@ -172,10 +173,6 @@ impl Channel {
         let was_left = number != self.started || self.program.take().is_none();
         if !was_left {
             self.waiting = 0;
-            if self.opened_at.elapsed() >= LASTED {
-                self.failures = 0;
-                self.put_off();
-            }
         }
         let (program, _) = command(&self.hello.settings).ok()?;
         (!was_left || !places.is_empty()).then(|| (places, format!("{} has ended: {status}", program.display())))

@@ -8,6 +8,8 @@ use serde_json::json;
 use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::installation::claude_files::text_of;
 use crate::commands::doctor::installation::plugins;
+use crate::commands::surfaces::FROM_A_CHECKOUT;
+use askbox_run::process::programs;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.
@@ -21,6 +23,9 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if asks {
         plugins::look(checkup, &plugins::CODEX);
         settings(checkup, &folder.join("config.toml"));
+        if let Err(error) = programs::find(&programs::beside(codex::LIVE)) {
+            return checkup.report("live_daemon", "live.codex", problem(&error), FROM_A_CHECKOUT);
+        }
         if let Err(error) = &sessions {
             return checkup.report("live_daemon", "live.codex", problem(error), "codex app-server daemon restart");
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, word};
+use crate::commands::surfaces::FROM_A_CHECKOUT;
 use askbox_config::{self as config, COMMAND, Means, Target};
 use askbox_mailbox::{disk, text, time};
 use askbox_run::process::programs;
@@ -61,7 +62,9 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         let ours = (!matches!(target.means(), Some(Means::Channel(_)))).then(|| programs::beside(news::OURS));
         let programs = target.means().map(|means| means.program().to_owned()).into_iter().chain(ours);
         if let Some((program, error)) = programs.filter_map(|program| Some((program.clone(), programs::find(&program).err()?))).next() {
-            let mend = programs::not_executable(&program).map_or_else(edit_configuration, |file| format!("chmod +x {}", word(&file)));
+            let is_ours = program.ends_with(news::OURS);
+            let mend = if is_ours { FROM_A_CHECKOUT.to_owned() } else { edit_configuration() };
+            let mend = programs::not_executable(&program).map_or(mend, |file| format!("chmod +x {}", word(&file)));
             checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
             missing.push(name);
         }

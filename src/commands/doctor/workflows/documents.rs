@@ -5,8 +5,7 @@
 use std::path::PathBuf;
 
 use crate::commands::doctor::checkup::{Checkup, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
-use crate::commands::doctor::workflows::quarantined;
-use crate::commands::doctor::workflows::{open_questions, runs};
+use crate::commands::doctor::workflows::{open_questions, quarantined, runs};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, children, disk, quarantine, workflows};
