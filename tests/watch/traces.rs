@@ -159,6 +159,7 @@ fn spans_that_a_watcher_leaves_behind_are_counted_as_lost() {
     ask_in_trace(&world, "docs", PARENT, "");
     watcher.says("spans could not be sent");
     watcher.stop();
+    until("the exporter has left", || world.processes("askbox-outgoing").is_empty());
     let tally = world.document("traces.json");
     assert_eq!((&tally["sent"], &tally["lost"]), (&0.into(), &1.into()), "{tally}");
     let doctor = world.run("askbox", &["doctor"]).words();

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +45,8 @@ impl Beside {
         ended: impl FnOnce(String) + Send + 'static,
     ) -> Result<Self> {
         let name = program.as_ref().to_string_lossy().into_owned();
+        let hint = "install it beside `relaunch` or on PATH: a release has every program of askbox";
+        let program = programs::find(Path::new(&program)).map_err(|e| Error::failed(e.to_string(), hint))?;
         let thread = Waiting::start()?;
         let mut command = Command::new(program);
         command.args(args);

@@ -81,6 +81,24 @@ fn doctor_reports_missing_programs_of_askbox() {
 }
 
 #[test]
+fn doctor_names_the_programs_that_a_core_alone_lacks() {
+    let world = well();
+    configure(&world, "[target.desk]\nexec = ['true']\n[traces]\nurl = 'http://127.0.0.1:9/'\n[live]\ncodex = true\n");
+    world.sh("mkdir core; for p in askbox relaunch ask-post ask-answer checkpoint; do cp \"$(command -v $p)\" core; done");
+    let ran = world.shell("PATH=$PWD/core:/usr/bin:/bin core/askbox doctor");
+    for said in [
+        "no_notifier: target.desk: there is no program `askbox-outgoing`, so nobody is told of questions there",
+        "no_traces: traces.url: there is no program `askbox-outgoing`, so no spans are sent",
+        "live_daemon: live.codex: there is no program `askbox-live`",
+    ] {
+        let (_, next) = ran.stdout.split_once(said).unwrap_or_else(|| panic!("{said}: {}", ran.stdout));
+        assert!(next.starts_with("\n  $ cargo install --path . --features release"), "{}", ran.stdout);
+    }
+    let tested = world.shell("PATH=$PWD/core:/usr/bin:/bin core/askbox notify test --send-only");
+    assert!(tested.code() == 1 && tested.stderr.contains("target desk: there is no program `askbox-outgoing`"), "{tested:?}");
+}
+
+#[test]
 fn doctor_names_the_missing_program_beside_a_running_watcher() {
     let world = well();
     world.sh("mkdir own && cp \"$(command -v relaunch)\" own && cp own/relaunch kept");

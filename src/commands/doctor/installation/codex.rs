@@ -24,7 +24,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         plugins::look(checkup, &plugins::CODEX);
         settings(checkup, &folder.join("config.toml"));
         if let Err(error) = programs::find(&programs::beside(codex::LIVE)) {
-            return checkup.report("live_daemon", "live.codex", problem(&error), FROM_A_CHECKOUT);
+            return checkup.report("live_daemon", "live.codex", error.to_string(), FROM_A_CHECKOUT);
         }
         if let Err(error) = &sessions {
             return checkup.report("live_daemon", "live.codex", problem(error), "codex app-server daemon restart");
