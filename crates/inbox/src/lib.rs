@@ -12,7 +12,6 @@
 //! | `mouse` | handles clicks and the wheel |
 //! | `targets` | what a click chooses |
 //! | `app` | the state of the screen |
-//! | `leaving` | the key that leaves |
 //! | `list` | the waiting questions |
 //! | `row` | one waiting question in that list |
 //! | `scroll` | a text that may be longer than its place |
@@ -21,7 +20,6 @@
 //! | `question` | the open question, and its answer before it is sent |
 //! | `decide` | carries out the person's decisions about one question |
 //! | `together` | declines several questions |
-//! | `too_small` | the keys of a screen that is too small for a decision |
 //! | `undo` | takes answers back |
 //! | `gate` | the check that every key passes before it decides anything |
 //! | `sender` | reads questions and sends answers, here or on another machine |

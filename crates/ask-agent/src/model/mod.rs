@@ -3,7 +3,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `api` | HTTP to the API, in a thread of its own |
-//! | `tls` | encryption without C, with the certificates that the system trusts |
 //! | `request` | the body of a request |
 //! | `reply` | puts the events of a streamed reply together |
 

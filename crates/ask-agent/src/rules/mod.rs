@@ -5,7 +5,6 @@
 //! | `hooks` | the operator's programs, which may decide about a call |
 //! | `permission` | whether the settings and the permission mode allow a call |
 //! | `pattern` | the calls that a rule names |
-//! | `protected` | files that no mode and no rule opens for writing |
 
 pub(crate) mod hooks;
 mod pattern;

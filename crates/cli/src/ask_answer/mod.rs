@@ -5,19 +5,15 @@
 //! | `answer_commands` | runs each command |
 //! | `give` | gives one answer, and says what became of it |
 //! | `answering` | turns words or JSON into an answer that fits the question |
-//! | `misplaced_command` | refuses a command behind the id |
 //! | `ag_ui` | questions as interrupts of AG-UI, and answers from its resume entries |
-//! | `resume` | answers each question that a resume entry of AG-UI is about |
 //! | `ask_user_question` | Claude Code's AskUserQuestion, its input and its result |
 //! | `question_text`, `listing` | questions as people read them |
 //! | `shown_files` | the files beside a question |
-//! | `diff_lines` | the lines of a diff |
 //! | `filter` | finds the questions that contain given words |
 //! | `other_machines` | runs `askbox` instead if a command is about other machines |
 //! | `short_id` | accepts a part of an id for the whole id |
 //! | `edit_command` | runs `ask-answer edit` |
 //! | `edit_call` | changes a tool call before it is allowed |
-//! | `call_draft` | a changed call that is not confirmed yet |
 //! | `editor` | a long answer, written in the user's editor |
 
 pub mod ag_ui;

@@ -3,12 +3,9 @@
 //! | file | idea |
 //! |---|---|
 //! | `post_question` | posts one question from flags or a file, or many from JSON |
-//! | `asked_before` | finds an answered question that an earlier attempt of the run asked |
-//! | `attached` | `--attach`, the files that are shown beside the question |
 //! | `posting` | reads question documents, and adds the asker from the environment |
 //! | `hearer` | finds the agent behind a waiting `ask-post`, and notices its end |
 //! | `inline_wait` | `--wait`, which takes the answer over if it comes in time |
-//! | `person_waits` | tells a person at a terminal what `--wait` waits for |
 //! | `post_receipt` | prints receipts, answers, and a warning about the next process |
 
 mod hearer;

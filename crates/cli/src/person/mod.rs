@@ -10,8 +10,6 @@
 //! | `decision` | the decision, and its name on the page |
 //! | `texts` | the texts that a decision does not send |
 //! | `at_stake` | the warning, in words |
-//! | `told` | the warnings that were given |
-//! | `held_up` | the reason why an answer starts no agent for now |
 
 mod at_stake;
 mod decision;

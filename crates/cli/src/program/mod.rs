@@ -7,16 +7,10 @@
 //! |---|---|
 //! | `start` | runs a program and turns its result into an exit status |
 //! | `output` | prints results, errors and warnings |
-//! | `tinted` | lines in colours, for a terminal |
-//! | `confirm` | a yes that a person types at the terminal |
 //! | `read_input` | reads standard input, and files or pipes that a person names |
-//! | `readable` | the files that a command may read for an agent |
 //! | `context` | the caller and the operator's configuration, read once |
 //! | `live_session` | the live session whose shell runs the program |
-//! | `open_mailbox` | the mailbox that the flags of a program name |
 //! | `wrong_words` | arguments that make no sense, and misspelt commands |
-//! | `hyphens` | words that begin with a hyphen and were meant as values |
-//! | `typed` | the words of the command line |
 //! | `variables` | the user's name, other variables, and whether a terminal is there |
 
 mod context;

@@ -4,8 +4,6 @@
 //! |---|---|
 //! | `columns` | tables and lines that align, measured in terminal columns |
 //! | `fitted` | breaks text at its words to fit a terminal |
-//! | `foreground` | waits until this job may use the terminal |
-//! | `pictures` | standard output while the screen belongs to this process |
 //! | `screen` | the terminal's size, and its alternate screen |
 
 pub mod columns;

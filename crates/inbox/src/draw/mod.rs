@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `list` | the waiting questions |
 //! | `question` | one whole question, with the answer below it |
-//! | `files` | the files beside a question |
 //! | `answer` | the current answer, with options, words and the review of a batch |
 //! | `outcomes` | the answered questions and their state |
 //! | `log` | the log of a run |
 //! | `keys` | the keys that work now |
 //! | `clock` | times in words, and how long the words stay right |
 //! | `markdown` | the context of a question as styled lines |
-//! | `table` | a table in that context |
 //! | `pieces` | lines that fit their width |
 
 mod answer;

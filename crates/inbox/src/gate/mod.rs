@@ -11,7 +11,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `confirmation` | the way from enter, which asks, to `ok` and enter, which confirm |
-//! | `haste` | keys that come too soon after another one |
 
 mod confirmation;
 

@@ -14,6 +14,7 @@
 //! | `events` | tells an open page about changes, by `/events` |
 //! | `sign_in` | a device signs in and out |
 //! | `markdown` | the context of a question as HTML |
+//! | `held_up` | the reason why answers launch no agent now: the queue is paused, or no watcher runs |
 
 pub mod change_call;
 pub mod decline;

@@ -2,12 +2,9 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `title` | a question in one line |
 //! | `part` | its parts, with their options |
-//! | `call` | the tool call that it asks about, and how to allow it |
 //! | `origin` | where it comes from, and the questions before it |
 //! | `round` | a whole round with its answers |
-//! | `fit` | the width of a terminal |
 
 mod origin;
 mod part;
