@@ -198,3 +198,25 @@ fn each_room_uses_only_rooms_on_the_lines_below() {
     assert!(found.is_empty(), "{found:#?}");
     assert!(ordered > 0);
 }
+
+#[test]
+fn every_file_is_a_module_of_its_folder() {
+    let (mut count, mut lost) = (0, Vec::new());
+    for source in sources() {
+        let mut all = Vec::new();
+        files(&source, &mut all);
+        for file in &all {
+            let mut names = module(&source, file);
+            let Some(name) = names.pop().filter(|name| name != "main") else { continue };
+            let folder = names.iter().fold(source.clone(), |folder, name| folder.join(name));
+            let parents = [folder.join("mod.rs"), folder.join("lib.rs"), folder.with_extension("rs")];
+            let texts = parents.iter().filter_map(|parent| fs::read_to_string(parent).ok());
+            count += 1;
+            if !names.iter().any(|name| name == "tests") && !texts.into_iter().any(|text| declared(&text).contains_key(name.as_str())) {
+                lost.push(file.display().to_string());
+            }
+        }
+    }
+    assert!(lost.is_empty(), "no module of these files is declared: {lost:#?}");
+    assert!(count > 500, "{count}");
+}
