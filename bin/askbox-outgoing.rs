@@ -1,4 +1,4 @@
-//! What leaves this machine: news to people, and the spans of rounds. The watcher starts this program.
+//! `askbox-outgoing`: sends news to people, and the spans of rounds. The watcher starts this program.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 

@@ -97,6 +97,7 @@ fn why(error: &str) -> String {
         ("an agent's run answers no such question", "no: a run does not permit itself"),
         ("nobody knows who calls", "no: nobody knows who calls"),
         ("no agent may answer that", "no: an agent's tool is not a person"),
+        ("a message cannot give a permission", "no: it does not show all of it"),
     ];
     reasons.iter().find(|(said, _)| error.contains(said)).map_or_else(|| panic!("an unknown reason: {error}"), |(_, why)| (*why).to_owned())
 }

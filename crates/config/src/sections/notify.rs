@@ -109,7 +109,7 @@ pub enum Means<'a> {
 }
 
 impl<'a> Means<'a> {
-    /// The key of the section that says so.
+    /// The key of the section that names this way.
     pub fn word(self) -> &'static str {
         match self {
             Self::Exec(_) => "exec",

@@ -156,6 +156,11 @@ impl Caller {
                 format!("{asks}: no agent may answer that"),
                 format!("ask your user to answer it: ask-answer show {id}"),
             )),
+            // It does not show everything that the person would permit.
+            (Some(Through::Message), _) if question.approval.is_some() => Err(Error::conflict(
+                format!("{asks}: a message cannot give a permission"),
+                format!("look at the call, and decide in an inbox or at a terminal: ask-answer show {id}"),
+            )),
             (Some(Through::Web | Through::Message), _) => Ok(()),
             // The agent of the session could otherwise answer its own dialog.
             (Some(_), Below::Agent) if matter == Matter::Dialog => Err(Error::conflict(

@@ -27,7 +27,7 @@ use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::thread::Waiting;
 use askbox_mailbox::{disk, document, text};
 use askbox_run::log;
-use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Message, Notice, Receipt, Urgency};
+use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Notice, Receipt};
 
 /// How long the topic is followed after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
 const FOLLOW_ON: Duration = Duration::from_secs(30);
@@ -385,18 +385,7 @@ impl Replies {
 /// The notice that says that a button changed nothing. Only the person who pressed it gets this, because everybody who may write to the
 /// topic can write anything.
 fn too_late(target: &str, workflow: &WorkflowId, problem: &str) -> Notice {
-    let message = Message {
-        schema_version: document::SCHEMA_VERSION,
-        id: Uuid::new_v4(),
-        event: "too_late".into(),
-        at: askbox_mailbox::time::now(),
-        target: target.to_owned(),
-        title: format!("{workflow}: your button changed nothing"),
-        text: problem.to_owned(),
-        about: About::Nothing {},
-        open: None,
-    };
-    Notice { card: message.id, message, urgency: Urgency::Normal, buttons: Vec::new(), shown: None }
+    Notice::plain(target, "too_late", &format!("{workflow}: your button changed nothing"), problem)
 }
 
 /// The last message that was read in a target's topic.

@@ -12,17 +12,14 @@ use askbox_mailbox::{AnswerValue, Mailbox, round, text};
 /// Answers the round that a notice showed, in the name of the target's person. Its hash proves that the person saw this question.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the value does not fit, or the question asks for a permission: a notice does not show everything that the person
-/// would permit. [`Error::Conflict`] and [`Error::NotFound`] if it came too late, or the question is another one now.
+/// [`Error::Invalid`] if the value does not fit. [`Error::Conflict`] and [`Error::NotFound`] if it came too late, if the question is another
+/// one now, or if it asks for a permission.
 pub(super) fn apply(mailbox: &Mailbox, name: &str, target: &Target, answer: &ChannelAnswer) -> Result<Accepted> {
     let person = if target.person.is_empty() { name } else { target.person.as_str() };
     let channel = if matches!(target.means(), Some(Means::Ntfy(_))) { "ntfy" } else { "channel" };
     let caller = Caller::new(person, channel, Through::Message, Below::NoAgent)?;
     let on = On::Shown(answer.question_id, answer.shown.parse()?);
-    let answered = accept::answer_pending(mailbox, &answer.workflow_id, Decision::by(&caller, on), |question| {
-        if question.approval.is_some() {
-            return Err(Error::invalid("answer", "cannot give a permission", "look at the call, and decide in an inbox or at a terminal"));
-        }
+    let answered = accept::answer_pending(mailbox, &answer.workflow_id, Decision::by(&caller, on), |_| {
         Ok(caller.value(AnswerValue::Text(answer.value.clone())))
     })?;
     answered.ok_or_else(|| Error::not_found(format!("{} waits for no answer", answer.workflow_id), "see: ask-answer list"))

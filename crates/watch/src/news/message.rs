@@ -91,7 +91,7 @@ impl Notice {
     }
 
     /// A notice in askbox's own words, such as the code of a test.
-    pub(super) fn plain(target: &str, event: &str, title: &str, text: &str) -> Self {
+    pub fn plain(target: &str, event: &str, title: &str, text: &str) -> Self {
         let message = Message {
             schema_version: askbox_mailbox::document::SCHEMA_VERSION,
             id: Uuid::new_v4(),
