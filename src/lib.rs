@@ -20,6 +20,8 @@ pub use askbox_mailbox::{Error, Result, address, disk, document, error, id, plat
 pub use askbox_run as run;
 pub use askbox_run::{chain, gc, log};
 
+#[cfg(feature = "acp")]
+pub use askbox_acp as acp;
 #[cfg(feature = "askbox")]
 pub use askbox_agent as agent;
 #[cfg(feature = "askbox")]

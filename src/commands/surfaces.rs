@@ -25,9 +25,6 @@ pub fn become_it(args: &[OsString]) {
     }
 }
 
-/// The command that installs all programs from a checkout.
-pub const FROM_A_CHECKOUT: &str = "cargo install --path . --features release";
-
 /// The error about a surface that is not installed.
 pub fn missing(name: &str) -> Error {
     let release = if name == "sync" { "" } else { "the release has it; " };

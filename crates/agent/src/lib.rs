@@ -11,7 +11,8 @@
 //! | [`dialog`] | the dialog of an attended session, and the signs of its end |
 //! | [`sessions`] | the sessions on this machine, of each agent program that tells |
 //! | [`stream`] | reads the output of `claude` |
-//! | [`acp`] | speaks the Agent Client Protocol with any agent that knows it |
+//! | [`adapter`] | reads the output of a program of askbox that talks with an agent in the agent's own protocol |
+//! | [`presets`] | what is known about each agent that speaks the Agent Client Protocol |
 //! | [`program`] | reads the output of any other program |
 //! | [`output`] | reads the output of any of them |
 //! | [`events`] | the events that a run records, the same for every agent program |
@@ -20,7 +21,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod acp;
+pub mod adapter;
 pub mod caller_env;
 pub mod chain_signals;
 pub mod claude;
@@ -28,6 +29,7 @@ pub mod definitions;
 pub mod dialog;
 pub mod events;
 pub mod output;
+pub mod presets;
 pub mod program;
 pub mod rejected_calls;
 pub mod session_size;

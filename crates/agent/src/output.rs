@@ -1,6 +1,6 @@
 //! The output of one agent process, whatever it speaks.
 
-use crate::acp::Client;
+use crate::adapter::AdapterOutput;
 use crate::events::EventKind;
 use crate::program::ProgramOutput;
 use crate::stream::lines::Line;
@@ -11,8 +11,8 @@ use crate::stream::{Interpreter, StreamItem};
 pub enum AgentOutput {
     /// Claude Code's stream-json.
     Claude(Box<Interpreter>),
-    /// The Agent Client Protocol.
-    Acp(Box<Client>),
+    /// What an adapter says of an agent.
+    Adapter(AdapterOutput),
     /// The output of any program.
     Program(ProgramOutput),
 }
@@ -22,7 +22,7 @@ impl AgentOutput {
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
         match self {
             Self::Claude(interpreter) => interpreter.feed(line),
-            Self::Acp(client) => client.feed(line),
+            Self::Adapter(output) => output.feed(line),
             Self::Program(output) => output.feed(line),
         }
     }
@@ -36,7 +36,7 @@ impl AgentOutput {
     pub fn interrupted(&self, how: &str) -> EventKind {
         match self {
             Self::Claude(interpreter) => interpreter.interrupted(how),
-            Self::Acp(client) => client.interrupted(how),
+            Self::Adapter(output) => output.interrupted(how),
             Self::Program(output) => output.interrupted(how),
         }
     }

@@ -25,7 +25,7 @@ mod template;
 mod tool_rule;
 mod workflow_pattern;
 
-pub use parse::{Loaded, MAX_CONFIG, load, location, parse};
+pub use parse::{Loaded, MAX_CONFIG, load, load_file, location, parse};
 pub use section::{Key, Section};
 pub use sections::answers::{Answers, Way};
 pub use sections::approvals::Approvals;

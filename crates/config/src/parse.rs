@@ -216,6 +216,14 @@ pub fn load() -> Result<Loaded> {
     }
 }
 
+/// Loads the configuration in this file, which must exist.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_file(path: &Path) -> Result<Loaded> {
+    parse(&disk::read(path, MAX_CONFIG)?, path)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -6,10 +6,12 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use askbox::agent::acp::{Asked, Choice, Client, OwnServer, Preset, Reply, SessionPlace, presets};
+use askbox::acp::protocol::{Asked, Choice, Client, Item, OwnServer, Permission, Reply, SessionPlace};
+use askbox::agent::adapter::AdapterOutput;
 use askbox::agent::events::EventKind;
+use askbox::agent::presets::{self, Preset};
 use askbox::agent::stream::lines::{BoundedLines, Line};
-use askbox::agent::stream::{Elicitation, FormReply, PermissionRequest, StreamItem, TurnOutcome, Verdict};
+use askbox::agent::stream::{Elicitation, FormReply, StreamItem, TurnOutcome, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,12 +28,36 @@ const TEXT: usize = 64 << 10;
 /// than was decided.
 pub fn acp(bytes: &[u8]) {
     let whole = Talk::of(BoundedLines::new(bytes), None);
-    recorded(&whole);
+    heard_by_the_supervisor(&whole);
     let tight = Talk::of(BoundedLines::with_limits(bytes, TIGHT), None);
     assert_eq!(tight, Talk::of(BoundedLines::with_limits(Pieces(bytes, bytes.len()), TIGHT), None), "in other pieces");
     for preset in ["kimi", "copilot", "codex"] {
         Talk::of(BoundedLines::new(bytes), presets::find(preset));
     }
+}
+
+/// The supervisor hears each item as it was, or decides about nothing in it.
+fn heard_by_the_supervisor(items: &[Item]) {
+    let mut output = AdapterOutput::default();
+    let mut heard = Vec::new();
+    for item in items {
+        let told = match item {
+            Item::Told(told) => told.clone(),
+            Item::Permission(Permission { request, .. }) => StreamItem::Permission(request.clone()),
+            Item::Replied(_) | Item::Say(_) => continue,
+        };
+        let line = serde_json::to_string(&told).expect("JSON");
+        let said = output.feed(&Line::whole(&line));
+        let is_too_deep = |said: &[StreamItem]| matches!(said, [StreamItem::Event(EventKind::Raw { .. })]);
+        assert!(said == [told] || is_too_deep(&said), "{line}");
+        heard.extend(said);
+    }
+    let interrupted = output.interrupted("fuzz");
+    if let EventKind::Interrupted { tool_calls, files_touched, .. } = &interrupted {
+        assert!(tool_calls.len() <= 64 && files_touched.len() <= 1000);
+    }
+    heard.push(StreamItem::Event(interrupted));
+    recorded(&heard);
 }
 
 /// The fields of a line, as a second reader sees them.
@@ -74,7 +100,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn of<R: Read>(mut lines: BoundedLines<R>, preset: Option<&'static Preset>) -> Vec<StreamItem> {
+    fn of<R: Read>(mut lines: BoundedLines<R>, preset: Option<&'static Preset>) -> Vec<Item> {
         let server = Some(OwnServer { program: "/askbox".into(), env: Vec::new() });
         let place = SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new(), server };
         let client = Client::new("00000000-0000-4000-8000-000000000000", place, preset);
@@ -84,11 +110,7 @@ impl Talk {
         while let Some(line) = lines.next_line().expect("reading from memory") {
             items.extend(talk.hear(&line));
         }
-        let interrupted = talk.client.interrupted("fuzz");
-        if let EventKind::Interrupted { tool_calls, files_touched, .. } = &interrupted {
-            assert!(tool_calls.len() <= 64 && files_touched.len() <= 1000);
-        }
-        items.push(StreamItem::Event(interrupted));
+        assert!(talk.client.files().len() <= 1000);
         let left = talk.client.cancel();
         left.lines().for_each(|line| is_ours(&format!("{line}\n")));
         let cancelled = left.lines().filter(|line| line.contains("\"cancelled\"")).count();
@@ -98,22 +120,22 @@ impl Talk {
         items
     }
 
-    fn hear(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
+    fn hear(&mut self, line: &Line<'_>) -> Vec<Item> {
         let mut items = self.client.feed(line);
         if let Some(fields) = Fields::of(line.text()).filter(|_| !line.over_limit()) {
             self.compare(line, &fields, &items);
         }
         for item in &mut items {
             match item {
-                StreamItem::Acp(reply) => self.replied(reply),
-                StreamItem::Permission(request) => self.decide(line, request),
-                StreamItem::Elicitation(asked) => self.reply_to_form(line, asked),
-                StreamItem::RequestCancelled { request_id } => {
+                Item::Replied(reply) => self.replied(reply),
+                Item::Permission(asked) => self.decide(line, asked),
+                Item::Told(StreamItem::Elicitation(asked)) => self.reply_to_form(line, asked),
+                Item::Told(StreamItem::RequestCancelled { request_id }) => {
                     assert_eq!(self.client.decide(request_id.raw(), Choice::Allow), None, "it was withdrawn");
                     self.waiting.retain(|(id, _)| id != request_id.raw());
                 }
-                StreamItem::TurnEnded(outcome) => self.ended(outcome),
-                StreamItem::Event(EventKind::Result { duration_ms, .. }) => *duration_ms = 0,
+                Item::Told(StreamItem::TurnEnded(outcome)) => self.ended(outcome),
+                Item::Told(StreamItem::Event(EventKind::Result { duration_ms, .. })) => *duration_ms = 0,
                 _ => {}
             }
         }
@@ -121,13 +143,13 @@ impl Talk {
     }
 
     /// Compares the items with the line, as a second reader sees it.
-    fn compare(&mut self, line: &Line<'_>, fields: &Fields<'_>, items: &[StreamItem]) {
+    fn compare(&mut self, line: &Line<'_>, fields: &Fields<'_>, items: &[Item]) {
         let replies: Vec<&str> = items.iter().filter_map(reply_to).collect();
         match fields.asks() {
             Some(id) => assert_eq!(replies, [id], "one reply to {}", line.text()),
             None => assert!(replies.is_empty(), "{replies:?} to {}", line.text()),
         }
-        for said in items.iter().filter_map(|item| if let StreamItem::Say(said) = item { Some(said) } else { None }) {
+        for said in items.iter().filter_map(|item| if let Item::Say(said) = item { Some(said) } else { None }) {
             is_ours(said);
         }
         let params = fields.params();
@@ -135,13 +157,14 @@ impl Talk {
             Some("$/cancel_request") => {
                 let is_meant = |id: &str| serde_json::from_str::<Value>(id).is_ok_and(|id| id == params["requestId"]);
                 for (id, _) in self.waiting.extract_if(.., |(id, _)| is_meant(id)) {
-                    let told =
-                        items.iter().any(|item| matches!(item, StreamItem::RequestCancelled { request_id } if *request_id == id.as_str()));
+                    let told = items
+                        .iter()
+                        .any(|item| matches!(item, Item::Told(StreamItem::RequestCancelled { request_id }) if *request_id == id.as_str()));
                     assert!(told && self.client.decide(&id, Choice::Allow).is_none(), "{id} was withdrawn");
                 }
             }
             Some("session/update") if params["sessionId"].as_str() != self.session.as_deref() => {
-                let is_raw = |item: &StreamItem| matches!(item, StreamItem::Event(EventKind::Raw { .. }));
+                let is_raw = |item: &Item| matches!(item, Item::Told(StreamItem::Event(EventKind::Raw { .. })));
                 assert!(items.iter().all(is_raw), "of another session: {items:?}");
             }
             Some("session/update") if fields.params.is_some_and(|params| line.dropped_in(params.get()) > 0) => {
@@ -192,17 +215,18 @@ impl Talk {
     }
 
     /// Allows, refuses, cancels and leaves the requests by turns.
-    fn decide(&mut self, line: &Line<'_>, request: &PermissionRequest) {
+    fn decide(&mut self, line: &Line<'_>, asked: &Permission) {
+        let Permission { request, is_own_tool, .. } = asked;
         let id = request.request_id.raw();
         assert!(self.waiting.iter().all(|(waiting, _)| waiting != id), "two requests with the id {id} wait");
         let fields = Fields::of(line.text());
         let params = fields.as_ref().map(Fields::params).unwrap_or_default();
-        shows_all(request);
+        shows_all(asked);
         let dropped = fields.and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
         let is_whole = dropped == 0 && !self.cut.contains(request.tool_use_id.raw());
         assert!(!request.complete || is_whole, "a part is missing: {request:?}");
         let is_named = request.tool_name.raw().starts_with("mcp__askbox__") && request.tool_name != "mcp__askbox__stop_run";
-        assert!(!request.is_own_tool || is_whole && is_named, "allowed without a person: {request:?}");
+        assert!(!is_own_tool || is_whole && is_named, "allowed without a person: {request:?}");
         self.asked += 1;
         let choice = match self.asked % 4 {
             1 => Choice::Allow,
@@ -263,21 +287,21 @@ impl Talk {
 }
 
 /// The id of the request that this item replies to, or leaves to a person.
-fn reply_to(item: &StreamItem) -> Option<&str> {
+fn reply_to(item: &Item) -> Option<&str> {
     match item {
-        StreamItem::Say(said) => Some(serde_json::from_str::<Fields<'_>>(said).ok()?.id?.get()),
-        StreamItem::Permission(request) => Some(request.request_id.raw()),
-        StreamItem::Elicitation(asked) => Some(asked.request_id.raw()),
+        Item::Say(said) => Some(serde_json::from_str::<Fields<'_>>(said).ok()?.id?.get()),
+        Item::Permission(Permission { request, .. }) => Some(request.request_id.raw()),
+        Item::Told(StreamItem::Elicitation(asked)) => Some(asked.request_id.raw()),
         _ => None,
     }
 }
 
 /// A person, or a rule, that decides about this request sees all of it.
-fn shows_all(request: &PermissionRequest) {
+fn shows_all(Permission { request, is_plain, .. }: &Permission) {
     promises::is_one_safe_line(&request.tool_name.one_line());
     promises::is_one_safe_line(&request.description.one_line());
     assert!(!request.complete || request.input.is_object() && request.input.to_string().len() <= INPUT, "{request:?}");
-    if request.is_plain && request.tool_name == "Bash" {
+    if *is_plain && request.tool_name == "Bash" {
         let fields = request.input.as_object().expect("a plain call has fields");
         let is_known = |name: &str| ["command", "description", "timeout", "timeout_ms", "cwd", "workdir"].contains(&name);
         assert!(fields.keys().all(|name| is_known(name)) && fields["command"].is_string(), "{request:?}");

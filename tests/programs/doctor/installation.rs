@@ -83,13 +83,17 @@ fn doctor_reports_missing_programs_of_askbox() {
 #[test]
 fn doctor_names_the_programs_that_a_core_alone_lacks() {
     let world = well();
-    configure(&world, "[target.desk]\nexec = ['true']\n[traces]\nurl = 'http://127.0.0.1:9/'\n[live]\ncodex = true\n");
+    configure(
+        &world,
+        "[target.desk]\nexec = ['true']\n[traces]\nurl = 'http://127.0.0.1:9/'\n[live]\ncodex = true\n[runner.x]\nkind = 'acp'\nprogram = 'true'\nworkflows = ['x']\n",
+    );
     world.sh("mkdir core; for p in askbox relaunch ask-post ask-answer checkpoint; do cp \"$(command -v $p)\" core; done");
     let ran = world.shell("PATH=$PWD/core:/usr/bin:/bin core/askbox doctor");
     for said in [
         "no_notifier: target.desk: there is no program `askbox-outgoing`, so nobody is told of questions there",
         "no_traces: traces.url: there is no program `askbox-outgoing`, so no spans are sent",
         "live_daemon: live.codex: there is no program `askbox-live`",
+        "no_runner: runner.x.program: there is no program `askbox-acp`, which talks with agents of the kind `acp`; the release has it; from a checkout: cargo install --path . --features release",
     ] {
         let (_, next) = ran.stdout.split_once(said).unwrap_or_else(|| panic!("{said}: {}", ran.stdout));
         assert!(next.starts_with("\n  $ cargo install --path . --features release"), "{}", ran.stdout);

@@ -18,6 +18,7 @@ fn told_after_kill(runner: &str, first: Value, who: &str) -> (World, Vec<String>
     let supervisor = world.processes("relaunch supervise");
     match who {
         "agent" => kill(agent),
+        "adapter" => kill(world.only_process("askbox-acp --config")),
         _ => supervisor.into_iter().for_each(kill),
     }
     world.closed("acp-1", "delivered", 1);
@@ -178,7 +179,7 @@ mod promises {
     fn an_agent_that_was_at_work_is_told_to_continue() {
         // An agent that can play the history back is looked after.
         for (can, method) in [("resume,load,modes", "session/load"), ("load,modes", "session/load"), ("resume,modes", "session/resume")] {
-            for who in ["agent", "supervisor"] {
+            for who in ["agent", "adapter", "supervisor"] {
                 let runner = format!("env = {{ ACP_CAN = \"{can}\" }}");
                 let (world, told) = told_after_kill(&runner, json!([{"run": WORK}, {"pause": "here"}]), who);
                 // A session that is continued without its history may lack the call.

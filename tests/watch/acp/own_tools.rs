@@ -73,7 +73,7 @@ fn without_the_program_no_tools_of_askbox_are_offered() {
     let world = world("", "");
     let bin = world.path("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    ["relaunch", "ask-post", "checkpoint"].iter().for_each(|name| copy_program(program(name).as_ref(), &bin.join(name)));
+    ["relaunch", "askbox-acp", "ask-post", "checkpoint"].iter().for_each(|name| copy_program(program(name).as_ref(), &bin.join(name)));
     let watcher = world.start_as_watcher(world.any_command(bin.join("relaunch")).arg("watch"));
     watcher.says("watching ");
     world.ask_and_answer("acp-1");

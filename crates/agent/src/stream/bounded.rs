@@ -7,14 +7,14 @@ use crate::stream::wire::{self, Raw};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The largest JSON value that is parsed into memory, in bytes of its text.
-pub(crate) const EXACT_LIMIT: usize = 256 << 10;
+pub const EXACT_LIMIT: usize = 256 << 10;
 /// The longest string that is kept in a tool input of an event, in bytes.
 const INPUT_STRING: usize = 8 << 10;
 /// The largest tool input that is kept as a structure in an event, in bytes of its text.
 const INPUT_LIMIT: usize = 64 << 10;
 
 /// The first `limit` bytes of a text, or up to three less, so that no character is cut.
-pub(crate) fn head(text: &str, limit: usize) -> &str {
+pub fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn tail(text: &str, limit: usize) -> &str {
 }
 
 /// The longest id, name or word, in bytes. A longer one is cut.
-pub(crate) const NAME: usize = 512;
+pub const NAME: usize = 512;
 /// The longest path and the longest error, in bytes. A longer one is cut.
 const LINE: usize = 4096;
 
@@ -48,7 +48,7 @@ pub(crate) fn path(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
 }
 
 /// The whole value; `None` if it is missing, larger than [`EXACT_LIMIT`] or nested too deep.
-pub(crate) fn exact(raw: Raw<'_>) -> Option<Value> {
+pub fn exact(raw: Raw<'_>) -> Option<Value> {
     let json = raw.map(RawValue::get)?;
     if json.len() > EXACT_LIMIT {
         return None;

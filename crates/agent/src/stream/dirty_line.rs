@@ -13,15 +13,15 @@ const MOST_TRIES: usize = 1024;
 
 /// A message, and whether words stand in front of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// The line, of the same length, with spaces for all that is not the message.
-    pub(crate) line: String,
+    pub line: String,
     /// True if more than control characters and escape sequences precede the message.
-    pub(crate) has_words: bool,
+    pub has_words: bool,
 }
 
 /// The message in a line that is not one clean JSON object.
-pub(crate) fn message_in(line: &str) -> Option<Found> {
+pub fn message_in(line: &str) -> Option<Found> {
     let repaired = repair(line);
     let json = repaired.as_deref().unwrap_or(line);
     let mut at = 0;

@@ -259,13 +259,13 @@ fn plan_limit(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>>
 }
 
 /// The event that says, once, that a line holds other bytes beside its message. `noted` is true if it was said before.
-pub(crate) fn note_of_dirt(line: &Line<'_>, noted: &mut bool) -> Option<StreamItem> {
+pub fn note_of_dirt(line: &Line<'_>, noted: &mut bool) -> Option<StreamItem> {
     let text = format!("the agent prints other bytes on the lines of its messages: {}", head(line.text(), RAW_HEAD));
     (!std::mem::replace(noted, true)).then(|| StreamItem::Event(EventKind::Note { text: text.into() }))
 }
 
 /// A line that is not interpreted.
-pub(crate) fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
+pub fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
     let head = if with_head { head(line.text(), RAW_HEAD) } else { "" };
     vec![StreamItem::Event(EventKind::Raw { what: what.into(), bytes: line.size(), head: head.into() })]
 }
@@ -319,8 +319,8 @@ fn permission(line: &Line<'_>, request: &wire::Request<'_>, request_id: Untruste
     let whole = request.input.filter(|input| line.dropped_in(input.get()) == 0);
     let input = bounded::exact(whole);
     Ok(vec![StreamItem::Permission(PermissionRequest {
-        is_own_tool: false,
-        is_plain: true,
+        needs_nobody: None,
+        cwd: None,
         request_id,
         tool_name: bounded::name(request.tool_name)?,
         complete: input.is_some(),

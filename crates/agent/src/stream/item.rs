@@ -1,5 +1,8 @@
 //! The items that one line of an agent's stream contains.
 
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::events::EventKind;
@@ -7,7 +10,8 @@ use crate::stream::verdict::TurnOutcome;
 use askbox_mailbox::untrusted::Untrusted;
 
 /// One item of a line. A line may have several.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StreamItem {
     /// An event for the run's log.
     Event(EventKind),
@@ -69,16 +73,24 @@ pub enum StreamItem {
         /// The content of the reply; null if it is missing or larger than 256 KiB.
         response: Value,
     },
-    /// The reply of an agent that speaks ACP to a request that askbox sent.
-    Acp(crate::acp::Reply),
-    /// A line that the agent waits for, and that nobody has to decide about.
-    Say(String),
+    /// An adapter has made this request of its agent, and the session has not begun.
+    Asked(String),
+    /// A call has written this file. Only an adapter says so: the calls of `claude` name their files.
+    Wrote(Untrusted),
+    /// The adapter cannot give the agent its message, and ends.
+    CannotBegin {
+        /// The class of the failure, in the word of `run.json`; empty for one that another attempt may mend.
+        class: String,
+        /// The reason.
+        why: String,
+    },
     /// A turn ended. The event `result` precedes it.
     TurnEnded(Box<TurnOutcome>),
 }
 
 /// The output that a model is generating.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Generating {
     /// An answer, from its beginning. Output that was generated for it before is void.
     Answer,
@@ -91,7 +103,7 @@ pub enum Generating {
 }
 
 /// The progress of a message that askbox sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReceiptState {
     /// The message is in the agent's queue.
     Queued,
@@ -104,7 +116,7 @@ pub enum ReceiptState {
 }
 
 /// The agent asks whether it may use a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermissionRequest {
     /// The id that the answer must carry.
     pub request_id: Untrusted,
@@ -117,10 +129,11 @@ pub struct PermissionRequest {
     ///
     /// [`Limits::string`]: crate::stream::lines::Limits::string
     pub complete: bool,
-    /// True if the call surely is one of a tool of askbox itself that needs no permission.
-    pub is_own_tool: bool,
-    /// True if the rules of askbox's configuration see all that the call does. If it is false, no rule may allow the call.
-    pub is_plain: bool,
+    /// Why nobody needs to be asked: an adapter has found the rule of the configuration that allows the call. `claude` obeys its rules
+    /// itself.
+    pub needs_nobody: Option<String>,
+    /// The working folder of the call, if the agent tells it here. The transcript of `claude` has it.
+    pub cwd: Option<PathBuf>,
     /// The tool call that waits for the decision.
     pub tool_use_id: Untrusted,
     /// The agent's own words about the call; empty if it gave none.
@@ -132,7 +145,8 @@ pub struct PermissionRequest {
 }
 
 /// The asker of an [`Elicitation`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Asker {
     /// An MCP server, by its name in the agent's configuration.
     Server(Untrusted),
@@ -165,7 +179,7 @@ impl FormReply {
 }
 
 /// The agent, or an MCP server of it, asks its user: with a form, or to open an address.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Elicitation {
     /// The id that the answer must carry.
     pub request_id: Untrusted,

@@ -23,8 +23,9 @@ const FILES: usize = 1000;
 const PATH: usize = 4096;
 const PATHS: usize = 256 << 10;
 
+/// The work of a run so far.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     calls: VecDeque<ToolSummary>,
     omitted: u64,
     open: VecDeque<Open>,
@@ -45,19 +46,20 @@ struct Open {
 
 impl Ledger {
     /// The event with the work of a turn that was interrupted. `how` says what stopped it.
-    pub(crate) fn interrupted(&self, how: Untrusted, session_id: Option<Untrusted>) -> EventKind {
+    pub fn interrupted(&self, how: Untrusted, session_id: Option<Untrusted>) -> EventKind {
         let (tool_calls, tool_calls_omitted) = self.calls();
         let (text, files_touched) = (self.words().as_str().into(), self.files().to_vec());
         EventKind::Interrupted { how, text, report: None, tool_calls, tool_calls_omitted, files_touched, session_id }
     }
 
-    pub(crate) fn new_turn(&mut self) {
+    /// Begins another turn.
+    pub fn new_turn(&mut self) {
         self.words.clear();
         self.unfinished.clear();
     }
 
     /// Takes in the next words of a text that is being generated.
-    pub(crate) fn is_saying(&mut self, words: &str) {
+    pub fn is_saying(&mut self, words: &str) {
         self.unfinished.push_str(tail(words, WORDS));
         // Not at each piece, because that would copy the whole end each time.
         if self.unfinished.len() > 2 * WORDS {
@@ -70,7 +72,8 @@ impl Ledger {
         self.unfinished.clear();
     }
 
-    pub(crate) fn said(&mut self, text: &str) {
+    /// Takes in a text.
+    pub fn said(&mut self, text: &str) {
         self.unfinished.clear();
         if !self.words.is_empty() {
             self.words.push_str("\n\n");
@@ -82,7 +85,7 @@ impl Ledger {
     }
 
     /// Takes in a tool call; `file` is the file that it is going to write.
-    pub(crate) fn called(&mut self, id: &str, name: &str, input: &str, file: Option<Untrusted>) {
+    pub fn called(&mut self, id: &str, name: &str, input: &str, file: Option<Untrusted>) {
         let (id, name): (Untrusted, Untrusted) = (head(id, CALL_INPUT).into(), head(name, CALL_INPUT).into());
         if self.calls.len() == CALLS {
             self.calls.pop_front();
@@ -103,7 +106,7 @@ impl Ledger {
     }
 
     /// Takes in a tool result; returns the name of the tool if the call is known.
-    pub(crate) fn answered(&mut self, id: &Untrusted, is_error: bool, text: &str, bytes: u64) -> Option<Untrusted> {
+    pub fn answered(&mut self, id: &Untrusted, is_error: bool, text: &str, bytes: u64) -> Option<Untrusted> {
         let id = head(id.raw(), CALL_INPUT);
         let unanswered = |call: &&mut ToolSummary| call.id == id && call.is_error.is_none();
         if let Some(call) = self.calls.iter_mut().rev().find(unanswered) {
@@ -113,22 +116,24 @@ impl Ledger {
         }
         let at = self.open.iter().rposition(|open| open.id == id)?;
         let open = self.open.remove(at)?;
-        if let Some(file) = open.file.filter(|_| !is_error)
-            && self.files.len() < FILES
-            && self.paths + file.raw().len() <= PATHS
-            && !self.files.contains(&file)
-        {
+        open.file.filter(|_| !is_error).into_iter().for_each(|file| self.wrote(file));
+        Some(open.name)
+    }
+
+    /// Notes that a call has written this file.
+    pub fn wrote(&mut self, file: Untrusted) {
+        if self.files.len() < FILES && self.paths + file.raw().len() <= PATHS && !self.files.contains(&file) {
             self.paths += file.raw().len();
             self.files.push(file);
         }
-        Some(open.name)
     }
 
     pub(crate) fn calls(&self) -> (Vec<ToolSummary>, u64) {
         (self.calls.iter().cloned().collect(), self.omitted)
     }
 
-    pub(crate) fn files(&self) -> &[Untrusted] {
+    /// The files that the calls wrote.
+    pub fn files(&self) -> &[Untrusted] {
         &self.files
     }
 
@@ -140,7 +145,7 @@ impl Ledger {
 }
 
 /// The bytes that are kept of a tool result's text in an event.
-pub(crate) const RESULT_TEXT: usize = 4 << 10;
+pub const RESULT_TEXT: usize = 4 << 10;
 
 /// The file that a call writes, for the tools that write one.
 pub(crate) fn written_file(tool: &str, input: Raw<'_>) -> Option<Untrusted> {

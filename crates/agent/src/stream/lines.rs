@@ -87,7 +87,7 @@ impl<'a> Line<'a> {
     }
 
     /// The same line with another text of the same length, which is a repaired copy.
-    pub(crate) fn with_text(self, text: &'a str) -> Self {
+    pub fn with_text(self, text: &'a str) -> Self {
         Self { text, ..self }
     }
 }

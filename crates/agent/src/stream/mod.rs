@@ -18,18 +18,17 @@
 //! | `bounded` | limits on values |
 //! | `item` | what the interpreter returns |
 
-pub(crate) mod bounded;
-pub(crate) mod dirty_line;
+pub mod bounded;
+pub mod dirty_line;
 mod interpreter;
 mod item;
-pub(crate) mod ledger;
+pub mod ledger;
 pub mod lines;
 mod shorten;
 mod verdict;
-pub(crate) mod wire;
+pub mod wire;
 
-pub use interpreter::Interpreter;
-pub(crate) use interpreter::{note_of_dirt, raw};
+pub use interpreter::{Interpreter, note_of_dirt, raw};
 pub use item::{Asker, Elicitation, FormReply, Generating, PermissionRequest, ReceiptState, StreamItem};
 pub use verdict::{Interruption, TurnOutcome, Verdict, waiting_mends};
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -15,7 +15,7 @@ use crate::stream::{StreamItem, bounded};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// The end of a turn, and its cost.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnOutcome {
     /// How it ended.
     pub verdict: Verdict,
@@ -41,7 +41,7 @@ pub struct TurnOutcome {
 
 impl TurnOutcome {
     /// The turn's last event, and its end. `files` are those that it touched.
-    pub(crate) fn into_items(self, files: &[Untrusted]) -> [StreamItem; 2] {
+    pub fn into_items(self, files: &[Untrusted]) -> [StreamItem; 2] {
         let api_error_status = match self.verdict {
             Verdict::ApiError { status, .. } => status,
             _ => None,
@@ -63,7 +63,8 @@ impl TurnOutcome {
 }
 
 /// The end of a turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The agent ended it.
     Completed {
@@ -136,7 +137,8 @@ pub enum Verdict {
 }
 
 /// The thing that an interrupt cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interruption {
     /// A request to the model.
     Streaming,

@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 
 use askbox_mailbox::untrusted::Untrusted;
 
-pub(crate) type Raw<'a> = Option<&'a RawValue>;
+/// A field, as JSON.
+pub type Raw<'a> = Option<&'a RawValue>;
 
 /// Any line.
 #[derive(Deserialize, Default)]
@@ -186,7 +187,7 @@ pub(super) struct Paths<'a> {
 ///
 /// # Errors
 /// If it is not a JSON object, or if a field of the shape appears twice.
-pub(crate) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<T> {
+pub fn line<'a, T: Deserialize<'a>>(line: &'a str) -> serde_json::Result<T> {
     // serde would also read a list of a struct's fields in their order.
     if line.trim_ascii_start().starts_with('{') { serde_json::from_str(line) } else { Err(Error::custom("not an object")) }
 }
@@ -254,7 +255,7 @@ pub(super) fn word(raw: Raw<'_>) -> &str {
 }
 
 /// A value of a simple type; `None` for a value of another type.
-pub(crate) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+pub fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     raw.and_then(|json| serde_json::from_str(json.get()).ok())
 }
 
@@ -266,7 +267,7 @@ pub(super) fn count(raw: Raw<'_>) -> Option<u64> {
 
 /// A copy of the line, of the same length, with U+FFFD for each half of a surrogate pair and a space for each control character. `None`
 /// if the line has neither.
-pub(crate) fn repair(line: &str) -> Option<String> {
+pub fn repair(line: &str) -> Option<String> {
     let mut bytes = line.as_bytes().to_vec();
     let (mut at, mut changed) = (0, false);
     while at < bytes.len() {

@@ -1,7 +1,7 @@
 //! The keys of `[runner.NAME]` that have an effect for each kind of runner.
 
 use crate::sections::runners::{Runner, RunnerKind};
-use askbox_agent::acp::presets::{self, PRESETS};
+use askbox_agent::presets::{self, PRESETS};
 use askbox_mailbox::{Error, Result};
 
 /// The keys of `[runner.NAME]` that only a runner of the kind [`RunnerKind::Claude`] obeys.

@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::section::section;
 use crate::shell_commands::surely;
 use crate::workflow_pattern::WorkflowPattern;
-use askbox_agent::acp::Preset;
-use askbox_agent::acp::presets;
 use askbox_agent::claude;
+use askbox_agent::presets::{self, Preset};
 use askbox_mailbox::{Error, Result, WorkflowId};
 
 section! {

@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::acp::PlayedBack;
 use askbox_agent::events::{self, CallEnd, Event, EventKind};
 use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{Mailbox, Result, RoundId};
@@ -46,27 +45,27 @@ impl EarlierCalls {
     /// Reads the events of all attempts before `run`.
     pub fn before(mailbox: &Mailbox, run: &Run) -> Result<Self> {
         let earlier = record::attempts(mailbox, &run.round())?.into_iter().filter(|attempt| *attempt < run.attempt);
-        Ok(Self::of(mailbox, &run.round(), earlier.map(|attempt| (attempt, PlayedBack::default()))))
+        Ok(Self::of(mailbox, &run.round(), earlier.map(|attempt| (attempt, |_: &str| None))))
     }
 
-    /// Reads the events of these attempts of a round, each with the calls of it that the session has. An attempt whose events cannot be
-    /// read has made no call that is known.
-    pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = (u32, PlayedBack)>) -> Self {
+    /// Reads the events of these attempts of a round. The function of each says how the session knows the next call with an id to have
+    /// ended; `None` if the session does not have it. An attempt whose events cannot be read has made no call that is known.
+    pub fn of(mailbox: &Mailbox, round: &RoundId, attempts: impl IntoIterator<Item = (u32, impl FnMut(&str) -> Option<CallEnd>)>) -> Self {
         let mut calls = Self::default();
-        for (attempt, played_back) in attempts {
+        for (attempt, known) in attempts {
             if let Ok(events) = events::read(&record::folder(mailbox, round, attempt).join("events.jsonl")) {
-                calls.read_attempt(events, played_back);
+                calls.read_attempt(events, known);
             }
         }
         calls
     }
 
-    fn read_attempt(&mut self, events: impl Iterator<Item = Event>, mut played_back: PlayedBack) {
+    fn read_attempt(&mut self, events: impl Iterator<Item = Event>, mut known: impl FnMut(&str) -> Option<CallEnd>) {
         let mut of_attempt = Self::default();
         for event in events {
             match event.kind {
                 EventKind::ToolCall { id, name, input, .. } => {
-                    let known_as = played_back.take(id.raw());
+                    let known_as = known(id.raw());
                     if known_as != Some(CallEnd::Done) {
                         of_attempt.add(EarlierCall { id, tool: name, input, end: CallEnd::Unseen, known_as, waits: false });
                     }
@@ -116,6 +115,7 @@ impl EarlierCalls {
 mod tests {
     use super::*;
     use askbox_agent::events::Events;
+    use std::collections::HashMap;
 
     #[test]
     fn the_last_calls_of_all_attempts_are_kept_with_their_ends() {
@@ -125,47 +125,37 @@ mod tests {
         let result =
             |id: &str, failed: bool| event(&format!(r#""type":"tool_result","id":"{id}","is_error":{failed},"text":"","bytes":0"#));
         let first: String = (0..12).map(|n| call(&format!("t{n}"))).collect();
-        calls.read_attempt(Events::of(first.as_bytes()), PlayedBack::default());
-        calls.read_attempt(Events::of(event(r#""type":"text","text":"hm""#).as_bytes()), PlayedBack::default());
+        calls.read_attempt(Events::of(first.as_bytes()), |_: &str| None);
+        calls.read_attempt(Events::of(event(r#""type":"text","text":"hm""#).as_bytes()), |_: &str| None);
         let last = [call("a"), result("a", false), call("b"), result("b", true), call("c"), "torn".into()].concat();
-        calls.read_attempt(Events::of(last.as_bytes()), PlayedBack::default());
+        calls.read_attempt(Events::of(last.as_bytes()), |_: &str| None);
         assert_eq!((calls.attempts, calls.calls, calls.last.len()), (2, 15, KEPT));
         let last: Vec<_> = calls.last.iter().rev().take(4).map(|c| (c.input["command"].as_str().unwrap(), c.end)).collect();
         assert_eq!(last, [("c", CallEnd::Unseen), ("b", CallEnd::Failed), ("a", CallEnd::Done), ("t11", CallEnd::Unseen)]);
     }
     #[test]
     fn calls_that_the_session_has_or_were_not_made_are_left_out() {
-        use askbox_agent::acp::{Client, SessionPlace};
-        use askbox_agent::stream::lines::Line;
-        let mut client = Client::new("ours", SessionPlace::default(), None);
-        client.load("s", vec!["[mark]".into()]);
-        let mut plays = |update: Value| {
-            let line = serde_json::json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}});
-            client.feed(&Line::whole(&line.to_string()));
-        };
-        plays(serde_json::json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "[mark]"}}));
-        for (id, status) in [("1:done", "completed"), ("1:cut", "failed"), ("1:failed", "failed"), ("1:open", "in_progress")] {
-            plays(serde_json::json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status}));
-        }
+        let mut ends =
+            HashMap::from([("done", CallEnd::Done), ("cut", CallEnd::Failed), ("failed", CallEnd::Failed), ("open", CallEnd::Unseen)]);
         let event = |fields: String| format!(r#"{{"seq":1,"at":"2026-01-01T00:00:00Z",{fields}}}"#) + "\n";
         let call = |id: &str| event(format!(r#""type":"tool_call","id":"{id}","name":"Bash","input":{{}}"#));
         let ended = |id: &str, failed: bool| event(format!(r#""type":"tool_result","id":"{id}","is_error":{failed},"text":"","bytes":0"#));
         let permission =
             |id: &str, decision: &str| event(format!(r#""type":"permission","id":"{id}","tool":"Bash","decision":"{decision}","why":"""#));
         let lines = [
-            call("0:done") + &ended("0:done", false),
-            call("0:cut"),
-            call("0:failed") + &ended("0:failed", true),
-            call("0:open"),
-            call("0:lost"),
-            call("0:refused") + &permission("0:refused", "deny") + &ended("0:refused", true),
-            call("0:waiting") + &permission("0:waiting", "wait"),
-            call("0:allowed") + &permission("0:allowed", "wait") + &permission("0:allowed", "allow"),
+            call("done") + &ended("done", false),
+            call("cut"),
+            call("failed") + &ended("failed", true),
+            call("open"),
+            call("lost"),
+            call("refused") + &permission("refused", "deny") + &ended("refused", true),
+            call("waiting") + &permission("waiting", "wait"),
+            call("allowed") + &permission("allowed", "wait") + &permission("allowed", "allow"),
         ];
         let mut calls = EarlierCalls::default();
-        calls.read_attempt(Events::of(lines.concat().as_bytes()), client.calls_behind(&["[mark]".into()]));
+        calls.read_attempt(Events::of(lines.concat().as_bytes()), |id: &str| ends.remove(id));
         let left: Vec<_> = calls.last.iter().map(|call| call.id.raw()).collect();
-        assert_eq!(left, ["0:cut", "0:open", "0:lost", "0:allowed"]);
+        assert_eq!(left, ["cut", "open", "lost", "allowed"]);
         assert_eq!((calls.attempts, calls.calls), (1, 4));
     }
 }

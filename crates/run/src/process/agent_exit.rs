@@ -101,7 +101,7 @@ impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
 }
 
 /// Replaces [`AgentExit`] if no pidfd could be opened: waits on a thread of its own.
-pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
+pub fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
     thread.run(move || {
         while processes::adopts_orphans() {
             match rustix::process::wait(WaitOptions::empty()) {
@@ -117,7 +117,7 @@ pub(crate) fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exi
 }
 
 /// True if it is certain that no descendant of the ended agent lives. Cheap: looks at the children of this process only.
-pub(crate) fn no_descendant_is_left() -> bool {
+pub fn no_descendant_is_left() -> bool {
     while processes::adopts_orphans() {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}

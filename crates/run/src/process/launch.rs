@@ -149,9 +149,14 @@ pub fn program_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Hand
     in_environment(call.scrub(own_environment()).env(ROUND_FILE, round), mailbox, run, runner, handed)
 }
 
-/// The call of an agent that speaks ACP, for an attempt.
-pub fn acp_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed) -> Invocation {
-    let call = Invocation::plain(Path::new(&runner.program)).extra_args(&runner.args);
+/// The call of the adapter of an attempt. It reads the attempt's records in the mailbox, and the operator's configuration.
+pub fn adapter_call(mailbox: &Mailbox, run: &Run, runner: &Runner, handed: &Handed, adapter: &Path) -> Invocation {
+    let config = askbox_config::location().filter(|file| file.exists()).and_then(|file| std::path::absolute(file).ok());
+    let config = config.into_iter().flat_map(|file| ["--config".into(), file.into_os_string()]);
+    let round = run.round();
+    let of_attempt = [round.workflow.to_string(), round.question.to_string(), run.attempt.to_string()];
+    let call = Invocation::plain(adapter).extra_args(config).extra_args(["run", "--mailbox"]).extra_args([mailbox.root()]);
+    let call = call.extra_args(of_attempt);
     in_environment(call.scrub(own_environment()), mailbox, run, runner, handed)
 }
 

@@ -6,7 +6,6 @@
 //! | `launch` | whether the agent begins, resumes or forks its session, its arguments and environment, and its start |
 //! | `permitted` | checks the folders of questions and records against the permitted ones |
 //! | `own_programs` | whether the agent's shell finds the programs of askbox |
-//! | `own_server` | `askbox mcp`, as the MCP server that an agent starts |
 //! | `pipes` | the agent's standard input, output and error |
 //! | `poll_thread` | one thread that waits for many descriptors |
 //! | `agent_exit` | the agent's exit, and orphans that it leaves behind |
@@ -18,7 +17,6 @@ pub mod agent_exit;
 pub mod agent_lock;
 pub mod launch;
 pub mod own_programs;
-pub mod own_server;
 pub mod permitted;
 pub mod pipes;
 pub mod poll_thread;

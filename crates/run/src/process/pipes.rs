@@ -38,7 +38,7 @@ use askbox_mailbox::{IoContext, Result, disk, text};
 const MAX_UNREAD: usize = 4 << 20;
 
 /// The agent's standard input. When this is dropped, the input closes after everything that was written.
-pub(crate) enum AgentInput {
+pub enum AgentInput {
     /// The pipe has taken everything so far.
     Pipe(ChildStdin, Waiting),
     /// The pipe was full: the thread waits until the agent reads.
@@ -49,7 +49,7 @@ pub(crate) enum AgentInput {
 
 impl AgentInput {
     /// Takes the child's input. `thread` is needed if the agent stops reading.
-    pub(crate) fn of_child(child: &mut Child, thread: Waiting) -> Self {
+    pub fn of_child(child: &mut Child, thread: Waiting) -> Self {
         match child.stdin.take() {
             Some(pipe) if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() => Self::Pipe(pipe, thread),
             _ => Self::Closed,
@@ -57,12 +57,12 @@ impl AgentInput {
     }
 
     /// True if [`MAX_UNREAD`] bytes wait for the agent.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         matches!(self, Self::Thread(queue) if queue.unread.load(Ordering::Relaxed) >= MAX_UNREAD)
     }
 
     /// Writes a line. Never blocks. Drops the line if the input is full.
-    pub(crate) fn say(&mut self, line: &str) {
+    pub fn say(&mut self, line: &str) {
         if self.is_full() {
             return;
         }
@@ -79,7 +79,7 @@ impl AgentInput {
 }
 
 /// Lines that wait for the agent.
-pub(crate) struct InputQueue {
+pub struct InputQueue {
     lines: Sender<Vec<u8>>,
     /// How many bytes wait.
     unread: Arc<AtomicUsize>,

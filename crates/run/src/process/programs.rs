@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use askbox_config::{Config, Runner};
+use askbox_config::{Config, Runner, RunnerKind};
 use askbox_mailbox::{Error, Result, WorkflowId, text};
 
 /// The path that [`relaunch_is`] was given.
@@ -45,6 +45,21 @@ pub fn askbox() -> Option<PathBuf> {
     beside.or_else(|| found(Path::new("askbox")))
 }
 
+/// The command that installs all programs from a checkout.
+pub const FROM_A_CHECKOUT: &str = "cargo install --path . --features release";
+
+/// The path of the program that talks with an agent that speaks ACP.
+///
+/// # Errors
+/// [`Error::Failed`] if it is not installed.
+pub fn adapter() -> Result<PathBuf> {
+    let beside = relaunch().ok().map(|relaunch| relaunch.with_file_name("askbox-acp")).filter(|p| is_executable(p));
+    beside.or_else(|| found(Path::new("askbox-acp"))).ok_or_else(|| {
+        let hint = format!("the release has it; from a checkout: {FROM_A_CHECKOUT}");
+        Error::failed("there is no program `askbox-acp`, which talks with agents of the kind `acp`", hint)
+    })
+}
+
 /// The path of an agent program. A program with a folder in its name keeps its path; any other is looked up on PATH.
 ///
 /// # Errors
@@ -72,6 +87,9 @@ pub fn find(program: &Path) -> Result<PathBuf> {
 /// # Errors
 /// The errors of [`find`]; [`Error::Failed`] if the interpreter is missing.
 pub fn of_runner(runner: &Runner) -> Result<PathBuf> {
+    if runner.kind == RunnerKind::Acp {
+        adapter()?;
+    }
     startable(Path::new(&runner.program), runner.env.get("PATH").map(OsStr::new))
 }
 

@@ -8,7 +8,6 @@ use crate::prompt::answer_text;
 use crate::prompt::earlier_attempt::{self, Has};
 use crate::prompt::so_far;
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
-use crate::prompt::to_acp::behind;
 use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
@@ -79,6 +78,11 @@ pub fn round_message(mailbox: &Mailbox, config: &Config, question: &Question, ru
             ("answer", if answer_text::ends_clearly(question) { Value::Own(&answer) } else { Value::Line(&answer) }),
         ],
     ))
+}
+
+/// A text with another one behind it, if there is one.
+pub fn behind(text: &str, more: Option<&str>) -> String {
+    more.map_or_else(|| text.to_owned(), |more| format!("{}\n\n{more}", text.trim_end()))
 }
 
 /// What a continued session has to know about its working folder: it was renamed since the question was asked. Empty otherwise.

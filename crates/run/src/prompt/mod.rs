@@ -4,22 +4,18 @@
 //! |---|---|
 //! | `message` | the first message of an attempt, and the files that it names, which the agent may read |
 //! | `earlier_attempt` | the words about what earlier attempts did, for a session that does not have it |
-//! | `lost_work` | the words about work that a session of an agent that speaks ACP does not have |
 //! | `so_far` | the task, and the earlier questions with their answers, for a new session |
 //! | `answer_text` | how an answer is put in words |
 //! | `cut_calls` | the calls that were cut off beside the one that a person was asked about |
 //! | `unasked_servers` | MCP servers that could not ask, because another question waited |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `round_input` | the round as a plain program gets it: as JSON |
-//! | `to_acp` | the messages to an agent that speaks ACP, and the marker in front of each |
 
 pub mod answer_text;
 mod cut_calls;
 pub mod earlier_attempt;
-pub(crate) mod lost_work;
 pub mod message;
 pub mod round_input;
 mod so_far;
 pub mod templates;
-pub(crate) mod to_acp;
 pub mod unasked_servers;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::process::{programs, run_processes};
 use crate::story::kind::Cause;
 use crate::story::queue::{Queue, QueueState};
-use askbox_config::{self as config, Config, Runner};
+use askbox_config::{self as config, Config, Runner, RunnerKind};
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Error, Mailbox, Time, WorkflowId, disk, text, time};
 
@@ -188,6 +188,9 @@ pub fn not_told(id: &WorkflowId, why: &str) -> HoldUp {
 
 /// The command that makes this runner's program startable.
 pub fn startable(runner: &Runner) -> String {
+    if runner.kind == RunnerKind::Acp && programs::adapter().is_err() {
+        return programs::FROM_A_CHECKOUT.to_owned();
+    }
     match programs::not_executable(Path::new(&runner.program)) {
         Some(file) => format!("chmod +x {}", text::path_word(&file)),
         None if programs::find(Path::new(&runner.program)).is_ok() => edit_configuration(),

@@ -21,19 +21,17 @@
 //! | `supervisor` | the steps above |
 //! | `ownership` | the attempt, and how this process becomes its only supervisor |
 //! | `start_program` | from a claimed attempt to a program that has its round |
-//! | `start_acp` | from a claimed attempt to an agent that speaks ACP, and is asked what it can do |
+//! | `start_adapter` | from a claimed attempt to an adapter, which talks with an agent in the agent's own protocol |
 //! | `start_agent` | from a claimed attempt to an agent that has its first message; checks that the agent program knows the role that the run asks for |
 //! | `started_agent` | a started agent, and the threads that listen to it |
 //! | `run_message` | the messages from those threads to the attending thread |
 //! | `attend` | the attending thread's reactions to them |
-//! | `acp_state` | what is known of the conversation with an agent that speaks ACP |
 //! | `event_log` | `events.jsonl`, the costs, the observer, and `partial.jsonl`: the text that is being generated |
 //! | `ladder` | the next step when a run is to stop |
 //! | `stop` | requests of other processes to stop the run, and the wait for its end |
 //! | `hooks` | the agent's own hooks, which see such a request and end the turn at a tool boundary |
 //! | `detach` | starts a supervisor as a process of its own |
 
-pub(crate) mod acp_state;
 pub(crate) mod attend;
 pub mod detach;
 pub(crate) mod event_log;
@@ -41,7 +39,7 @@ pub mod hooks;
 pub mod ladder;
 pub mod ownership;
 pub mod run_message;
-pub(crate) mod start_acp;
+pub(crate) mod start_adapter;
 pub(crate) mod start_agent;
 pub(crate) mod start_program;
 pub(crate) mod started_agent;

@@ -88,7 +88,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
             None
         }
     };
-    Ok(Started { agent, held_message, max_turns, acp: None })
+    Ok(Started { agent, held_message, max_turns })
 }
 
 fn prepare(

@@ -45,5 +45,5 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let mut agent = RunningAgent::connect(mailbox, run, spawned, AgentOutput::Program(ProgramOutput::default()), sources, channel, log);
     agent.say(&input);
     agent.close_input();
-    Ok(Started { agent, held_message: None, max_turns: None, acp: None })
+    Ok(Started { agent, held_message: None, max_turns: None })
 }

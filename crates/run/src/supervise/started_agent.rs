@@ -17,12 +17,10 @@ use crate::process::launch::{self, SessionStart};
 use crate::process::permitted::WorkFolder;
 use crate::process::pipes::{self, AgentErrors, AgentInput, DrainSign, Draining};
 use crate::process::poll_thread::{PollSource, PollThread};
-use crate::supervise::acp_state::AcpTalk;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;
 use crate::supervise::stop::{self, ControlFifo};
-use askbox_agent::acp::Client;
 use askbox_agent::claude::Invocation;
 use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
@@ -50,8 +48,6 @@ pub(crate) struct Started {
     pub(crate) held_message: Option<String>,
     /// The number of the model's answers after which the supervisor stops the run; `None` if the operator's own arguments set a limit.
     pub(crate) max_turns: Option<u32>,
-    /// The conversation up to the message, with an agent that speaks ACP.
-    pub(crate) acp: Option<AcpTalk>,
 }
 
 /// The parts of an agent that exist before it is connected.
@@ -229,16 +225,16 @@ impl RunningAgent {
     /// Reads the output of a plain program; `None` for an agent.
     pub(crate) fn of_program<T>(&self, read: impl FnOnce(&ProgramOutput) -> T) -> Option<T> {
         match &*self.output.lock().unwrap_or_else(PoisonError::into_inner) {
-            AgentOutput::Claude(_) | AgentOutput::Acp(_) => None,
+            AgentOutput::Claude(_) | AgentOutput::Adapter(_) => None,
             AgentOutput::Program(output) => Some(read(output)),
         }
     }
 
-    /// Works with the conversation of an agent that speaks ACP; `None` for any other. Lines that this makes are to be written at once.
-    pub(crate) fn of_acp<T>(&self, work: impl FnOnce(&mut Client) -> T) -> Option<T> {
-        match &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner) {
+    /// The request that the agent behind an adapter has not answered, if no session has begun.
+    pub(crate) fn unanswered(&self) -> Option<String> {
+        match &*self.output.lock().unwrap_or_else(PoisonError::into_inner) {
+            AgentOutput::Adapter(output) => output.unanswered().map(str::to_owned),
             AgentOutput::Claude(_) | AgentOutput::Program(_) => None,
-            AgentOutput::Acp(client) => Some(work(client)),
         }
     }
 

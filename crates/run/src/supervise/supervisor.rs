@@ -4,7 +4,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::attempt::acp_session;
 use crate::attempt::ending::{self, Ending};
 use crate::attempt::failure::Class;
 use crate::attempt::record::Run;
@@ -18,7 +17,7 @@ use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::supervise::run_message::{self, Stopper};
 use crate::supervise::started_agent::{Launch, Started};
-use crate::supervise::{start_acp, start_agent, start_program};
+use crate::supervise::{start_adapter, start_agent, start_program};
 use askbox_agent::events::Event;
 use askbox_config::{Config, EXEC, RunnerKind};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, read_question, workflows};
@@ -65,7 +64,7 @@ pub fn supervise(
     };
     let refusal = refusal.or_else(|| left_by_exec(config, &attempt.run));
     let refusal = refusal.or_else(|| untrusted(mailbox, config, &mut attempt)).or_else(|| without_folder(mailbox, &attempt.run));
-    let Attended { ending, last_event, is_session_written } = match refusal {
+    let Attended { ending, last_event } = match refusal {
         Some(ending) => ending.into(),
         None => match start(Launch { mailbox, config, attempt: &mut attempt, log: &mut log, sources, channel }, &allowance) {
             Ok(started) => attend(mailbox, config, &attempt.run, started, &mut log, &messages, allowance.time()),
@@ -74,11 +73,7 @@ pub fn supervise(
         },
     };
     attempt = attempt.put_on_record(mailbox)?;
-    let is_nothing_left = end_what_is_left(&attempt.run, &mut log);
-    if is_session_written && is_nothing_left {
-        acp_session::note_end(mailbox, &attempt.run)
-            .unwrap_or_else(|e| log.note(format!("the session's record could not be written: {e}")));
-    }
+    end_what_is_left(&attempt.run, &mut log);
     last_event.into_iter().for_each(|event| log.event(event));
     attempt.run.cost_usd = log.costs();
     attempt.run.agent_version = log.agent_version();
@@ -126,19 +121,17 @@ fn without_folder(mailbox: &Mailbox, run: &Run) -> Option<Ending> {
     Some(Ending::NoFolder { folder, now })
 }
 
-/// Ends the processes that the agent left behind. None of them may be alive when another process continues the session. Returns true if
-/// there were none.
-fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) -> bool {
+/// Ends the processes that the agent left behind. None of them may be alive when another process continues the session.
+fn end_what_is_left(run: &Run, log: &mut EventLog<'_>) {
     if agent_exit::no_descendant_is_left() {
-        return true;
+        return;
     }
     let token = run.token();
     match run_processes::end(|t| t == token, run_processes::TERM_GRACE) {
-        Ok(0) => return true,
+        Ok(0) => {}
         Ok(ended) => log.note(format!("ended what the agent left behind: {}", run_processes::counted(ended))),
         Err(left) => log.note(format!("{} of this run cannot be killed", run_processes::counted(left))),
     }
-    false
 }
 
 /// Books the costs, and makes the ending durable. Retries for a while, because a full disk may have room later, and until then only this
@@ -170,6 +163,6 @@ pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Sta
     match runner.kind {
         RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
         RunnerKind::Program => start_program::start(launch, &runner),
-        RunnerKind::Acp => start_acp::start(launch, &runner),
+        RunnerKind::Acp => start_adapter::start(launch, &runner),
     }
 }

@@ -1,19 +1,15 @@
 //! The agents that speak ACP: whether each starts and answers `initialize`, and what an operator has to know about it.
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command};
+use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::asked::Asked;
 use crate::commands::doctor::installation::login_shell;
-use askbox_agent::acp::{AgentInfo, Client, Reply, SessionPlace};
-use askbox_agent::stream::StreamItem;
-use askbox_agent::stream::lines::BoundedLines;
 use askbox_config::{Runner, RunnerKind};
 use askbox_run::process::programs;
 
@@ -36,8 +32,8 @@ pub(in crate::commands::doctor) fn ask(checkup: &mut Checkup) {
 fn agent(checkup: &mut Checkup, runner_name: &str, runner: &Runner) -> Option<(Value, String)> {
     // A missing program is reported as that of any runner.
     programs::of_runner(runner).ok()?;
-    let info = match initialize(runner) {
-        Ok(info) => info,
+    let About { name, version, continues_by } = match about(runner_name) {
+        Ok(about) => about,
         Err(problem) => {
             let command = [std::slice::from_ref(&runner.program), &runner.args].concat().join(" ");
             checkup.report("acp_agent", format!("runner.{runner_name}"), problem, format!("{command} # see what it says"));
@@ -48,11 +44,9 @@ fn agent(checkup: &mut Checkup, runner_name: &str, runner: &Runner) -> Option<(V
     if preset.is_some_and(|preset| preset.has_login_shell) {
         login_shell::look(checkup, runner_name, runner);
     }
-    let (name, version) = (info.name.excerpt(80), info.version.excerpt(80));
-    let (continues_by, how) = match (info.can_resume, info.can_load) {
-        (true, _) => ("resume", "continues a session by session/resume"),
-        (false, true) => ("load", "continues a session by session/load"),
-        (false, false) => ("none", "cannot continue a session, so each round begins a new one"),
+    let how = match continues_by.as_str() {
+        "none" => "cannot continue a session, so each round begins a new one".to_owned(),
+        method => format!("continues a session by session/{method}"),
     };
     let mut words = format!("The agent of runner.{runner_name} is {name} {version}. It {how}.\n");
     let mut fact = json!({ "runner": runner_name, "name": name, "version": version, "continues_by": continues_by });
@@ -65,36 +59,37 @@ fn agent(checkup: &mut Checkup, runner_name: &str, runner: &Runner) -> Option<(V
 }
 
 /// What the agent says that it can do, or what is wrong with it.
-fn initialize(runner: &Runner) -> Result<AgentInfo, String> {
-    let program = programs::find(Path::new(&runner.program)).map_err(|e| e.to_string())?;
-    let mut call = Command::new(program);
-    let mut asked = Asked::start(call.args(&runner.args).envs(&runner.env)).map_err(|e| format!("its agent cannot be started: {e}"))?;
-    match asked.hear(PATIENCE, ask_process) {
-        Ok(info) if info.is_understood() => Ok(info),
-        Ok(info) => Err(format!("its agent speaks version {} of ACP, and askbox speaks version 1", info.protocol)),
+fn about(runner_name: &str) -> Result<About, String> {
+    let adapter = programs::adapter().map_err(|e| e.to_string())?;
+    let mut call = Command::new(adapter);
+    if let Some(file) = askbox_config::location().filter(|file| file.exists()) {
+        call.arg("--config").arg(file);
+    }
+    let mut asked = Asked::start(call.args(["about", runner_name])).map_err(|e| format!("its agent cannot be started: {e}"))?;
+    let said = asked.hear(PATIENCE, |_, output| serde_json::Deserializer::from_reader(output).into_iter().next()?.ok());
+    match said {
+        Ok(Said::Found(about)) => Ok(about),
+        Ok(Said::Problem { problem }) => Err(problem + &asked.last_words()),
         Err(RecvTimeoutError::Timeout) => {
             let (seconds, last_words) = (PATIENCE.as_secs(), asked.last_words());
             Err(format!("its agent does not answer `initialize` of ACP within {seconds} seconds{last_words}"))
         }
-        Err(RecvTimeoutError::Disconnected) => {
-            Err(format!("its agent ended without an answer to `initialize` of ACP{}", asked.last_words()))
-        }
+        Err(RecvTimeoutError::Disconnected) => Err(format!("its agent cannot be asked{}", asked.last_words())),
     }
 }
 
-fn ask_process(mut input: ChildStdin, output: ChildStdout) -> Option<AgentInfo> {
-    let mut client = Client::new("", SessionPlace::default(), None);
-    // An agent that has ended already does not read it. Its standard error says why.
-    let _ = input.write_all(client.initialize().as_bytes());
-    let mut lines = BoundedLines::new(output);
-    while let Ok(Some(line)) = lines.next_line() {
-        let info = client.feed(&line).into_iter().find_map(|item| match item {
-            StreamItem::Acp(Reply::Initialized(info)) => Some(info),
-            _ => None,
-        });
-        if info.is_some() {
-            return info;
-        }
-    }
-    None
+/// What `askbox-acp about` prints.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Problem { problem: String },
+    Found(About),
+}
+
+/// An agent's words about itself.
+#[derive(Deserialize)]
+struct About {
+    name: String,
+    version: String,
+    continues_by: String,
 }

@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::installation::claude_files::text_of;
 use crate::commands::doctor::installation::plugins;
-use crate::commands::surfaces::FROM_A_CHECKOUT;
 use askbox_run::process::programs;
+use askbox_run::process::programs::FROM_A_CHECKOUT;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use crate::attempt::ending::Ending;
 use crate::attempt::record::Run;
 use crate::attempt::turn_ending;
-use crate::supervise::acp_state::AcpTalk;
 use crate::supervise::attend::conclusion::{Attended, COMPLAINT_PATIENCE, Outcome, last_words};
 use crate::supervise::attend::hold_requests::Requests;
 use crate::supervise::attend::limits::{Deadlines, ModelAnswers, TimeLimit};
@@ -37,8 +36,6 @@ pub(super) struct Attendance<'a, 'b> {
     pub(super) stopping: Stopping,
     pub(super) deadlines: Deadlines,
     pub(super) session: Session,
-    /// The conversation with an agent that speaks ACP.
-    pub(super) acp: Option<AcpTalk>,
     pub(super) answers: ModelAnswers,
     pub(super) tools: OpenCalls,
     pub(super) requests: Requests,
@@ -59,7 +56,7 @@ impl<'a, 'b> Attendance<'a, 'b> {
         log: &'a mut EventLog<'b>,
         tree_time: Option<Duration>,
     ) -> Self {
-        let Started { agent, held_message, max_turns, acp } = started;
+        let Started { agent, held_message, max_turns } = started;
         let began = Instant::now();
         let deadlines = Deadlines::new(&config.limits, tree_time, began);
         let (deadlines, session) = match agent.kind {
@@ -72,7 +69,6 @@ impl<'a, 'b> Attendance<'a, 'b> {
             stopping: Stopping::default(),
             deadlines,
             session,
-            acp,
             answers: ModelAnswers::new(max_turns),
             tools: OpenCalls::default(),
             requests: Requests::default(),
@@ -102,7 +98,6 @@ pub(crate) fn attend(
     let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
     let exit = attendance.until_the_end(messages);
     let Attendance { live, stopping, session, outcome, requests, unread_line, ran_out_before_session, .. } = attendance;
-    let has_left = exit.status == Some(0) && !live.was_signalled && live.agent.of_acp(|client| !client.has_turn()) == Some(true);
     let stop_ending = stopping.into_ending().map(|ending| match ending {
         Ending::Interrupted { why, class } if ran_out_before_session => {
             Ending::Interrupted { why: why + &last_words(&live.agent, unread_line.as_ref()), class }
@@ -110,7 +105,6 @@ pub(crate) fn attend(
         other => other,
     });
     let mut attended = outcome.conclude(&live.agent, stop_ending, session.has_begun(), &exit.words, unread_line.as_ref());
-    attended.is_session_written = has_left;
     if let Ending::Asking { question, .. } = attended.ending
         && requests.ends_for() == Some(question)
     {
@@ -156,19 +150,16 @@ impl Attendance<'_, '_> {
             {
                 self.time_is_over(limit, now);
             }
-            self.talk_when_due(now);
             let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
             let working = self.stopping.is_working().then(|| self.deadlines.next());
             let turn_ends = self.requests.turn_ends_until().filter(|_| self.stopping.is_working());
-            let next_word = self.acp.as_ref().and_then(AcpTalk::due);
-            let next = [self.stopping.next_rung(), exit_due, working, turn_ends, next_look, next_word].into_iter().flatten().min();
+            let next = [self.stopping.next_rung(), exit_due, working, turn_ends, next_look].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match message {
                 Ok(RunMessage::Output(items)) => {
-                    self.acp.iter_mut().for_each(AcpTalk::heard_something);
                     items.into_iter().for_each(|item| self.take(item));
                     self.deadlines.sign_of_life(Instant::now());
                 }

@@ -18,13 +18,11 @@ pub(crate) struct Attended {
     pub(crate) ending: Ending,
     /// The event that is recorded when no process of the run is left.
     pub(crate) last_event: Option<EventKind>,
-    /// True if the process of an agent that speaks ACP ended by itself after its turn. Such an agent has written its session's history.
-    pub(crate) is_session_written: bool,
 }
 
 impl From<Ending> for Attended {
     fn from(ending: Ending) -> Self {
-        Self { ending, last_event: None, is_session_written: false }
+        Self { ending, last_event: None }
     }
 }
 
@@ -133,7 +131,7 @@ impl Outcome {
             _ => None,
         };
         let last_event = why.map(|why| agent.interrupted(why)).map(|event| with_report(event, self.text_before_report));
-        Attended { ending, last_event, is_session_written: false }
+        Attended { ending, last_event }
     }
 }
 

@@ -127,19 +127,9 @@ pub(super) fn answer(
     None
 }
 
-/// Sends the reply. If the agent's program has no way to say it, the agent is told after its turn.
 fn reply_to(live: &mut LiveRun<'_, '_>, asked: &Elicitation, reply: &FormReply, what: &str) {
-    let named = named(live.run, &asked.asker);
-    if live.reply_to_form(asked.request_id.raw(), reply) {
-        return live.log.note(format!("{named} {what}"));
-    }
-    live.log.note(format!("{named} was told that nobody decided: its program offers no way to say more"));
-    let words = match reply {
-        FormReply::Decline => "Your user declines to answer what you asked. Do not guess an answer.".to_owned(),
-        FormReply::Accept(content) => format!("Your user has answered what you asked, and your program could not be told so: {content}"),
-        FormReply::Cancel => return,
-    };
-    live.tell_later(&words);
+    live.reply_to_form(asked.request_id.raw(), reply);
+    live.log.note(format!("{} {what}", named(live.run, &asked.asker)));
 }
 
 /// Gives the agent the person's counter-question with the result of the call: a server cannot be asked back, but its agent can.
@@ -201,10 +191,11 @@ fn cancel(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str) {
 }
 
 fn cancel_and_tell(live: &mut LiveRun<'_, '_>, asked: &Elicitation, why: &str, words: &str) {
-    reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(why));
     if !matches!(asked.asker, Asker::Server(_)) {
-        live.tell_later(words);
+        // Before the reply: the agent may end its turn at once.
+        live.tell(asked.request_id.raw(), words);
     }
+    reply_to(live, asked, &FormReply::Cancel, &told_nobody_decided(why));
 }
 
 fn told_nobody_decided(why: &str) -> String {

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `attendance` | the parts of a run that is attended to, and the loop: what each message leads to |
 //! | `live_run` | the run, its agent and its log |
-//! | `acp_talk` | the conversation with an agent that speaks ACP, up to its message and between its turns |
 //! | `session` | whether the session has begun, is on record, and has its message |
 //! | `stream_items` | what happens for each item of the agent's output |
 //! | `hold_requests` | requests become questions, one after the other, each held until the answer comes |
@@ -16,7 +15,6 @@
 //! | `stopping` | the interrupt ladder, the tool calls in flight, and the agent's exit |
 //! | `conclusion` | the outcome of the turns, and how the attempt ended |
 
-mod acp_talk;
 pub(crate) mod attendance;
 pub(crate) mod conclusion;
 mod elicitations;

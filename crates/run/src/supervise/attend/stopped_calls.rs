@@ -67,7 +67,7 @@ impl StoppedCalls {
             }
             return None;
         }
-        if let Some(why) = allowed_by(live, &asked) {
+        if let Some(why) = &asked.needs_nobody {
             log_decision(live, &asked, "allow", why, None);
             live.permit(asked.request_id.raw());
             return None;
@@ -103,22 +103,6 @@ pub(super) enum NextStep {
     NotYet(Waiting),
     /// A person is to be asked.
     Ask(Request, Box<Question>),
-}
-
-/// The reason to allow the call of an agent that speaks ACP without asking: it surely is one of a tool of askbox itself, or a rule of
-/// `allowed_tools` surely names it. `None` if a rule of `[approvals]` names it. (`claude` obeys `allowed_tools` itself.)
-fn allowed_by(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<&'static str> {
-    let input = asked.input.as_object().filter(|_| live.agent.kind == RunnerKind::Acp && !asked.requires_user_interaction)?;
-    let tool = asked.tool_name.raw();
-    let approvals = &live.config.approvals;
-    if approvals.ask.iter().chain(&approvals.refuse).any(|rule| rule.names(tool, input)) {
-        return None;
-    }
-    if asked.is_own_tool {
-        return Some("it is a tool of askbox that asks, saves a state or looks");
-    }
-    let is_named = || live.config.runner_of(&live.run.workflow_id).is_ok_and(|(_, runner)| runner.allows(tool, input));
-    (asked.complete && asked.is_plain && is_named()).then_some("a rule of allowed_tools names this call")
 }
 
 /// True if `askbox hook` has let exactly this call through, and a rule of the agent program now asks about it as well. If the operator
@@ -182,10 +166,10 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     NextStep::Replied
 }
 
-/// The working folder of the call, from the transcript of the session or of its subagent.
+/// The working folder of the call, from the request, or from the transcript of the session or of its subagent.
 fn folder_of(live: &LiveRun<'_, '_>, asked: &PermissionRequest) -> Option<PathBuf> {
-    if let Some(cwd) = live.agent.of_acp(|client| client.cwd().to_path_buf()) {
-        return Some(cwd);
+    if asked.cwd.is_some() {
+        return asked.cwd.clone();
     }
     let session = transcript_of(live)?;
     let transcript = match &asked.subagent {

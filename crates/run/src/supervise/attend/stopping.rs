@@ -14,7 +14,6 @@ use crate::supervise::attend::limits::TimeLimit;
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::ladder::{Doing, Ladder, Rung, StopRequest};
 use crate::supervise::stop;
-use askbox_agent::acp::Client;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_config::RunnerKind;
@@ -88,7 +87,7 @@ impl Stopping {
             }
             TimeLimit::Silence => (format!("it was silent for limits.silence = {}", time::human(limits.silence.0)), None),
         };
-        let why = match live.agent.of_acp(|client| client.unanswered()).flatten() {
+        let why = match live.agent.unanswered() {
             Some(method) if before_session => format!("the agent did not answer `{method}`; {why}"),
             None if before_session => format!("the agent's session did not begin; {why}"),
             _ => why,
@@ -135,10 +134,6 @@ impl Stopping {
         let rung = ladder.rung();
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
-        if live.agent.of_acp(|client| !client.has_turn()) == Some(true) {
-            // There is nothing to cancel: the agent has no message yet.
-            self.let_it_exit(live);
-        }
     }
 
     /// Forces the end of a turn that was to end for a question: the agent does not end it. The question stays, and its answer is for the
@@ -156,9 +151,6 @@ impl Stopping {
 
     /// Lets the agent exit after its turn, by closing its input.
     pub(super) fn let_it_exit(&mut self, live: &mut LiveRun<'_, '_>) {
-        if let Some(close) = live.agent.of_acp(Client::close) {
-            live.agent.say(&close);
-        }
         live.agent.close_input();
         if !matches!(self.phase, Phase::Exiting(_) | Phase::Overdue(_)) {
             self.phase = Phase::Exiting(Instant::now() + EXIT_GRACE);
@@ -193,8 +185,7 @@ impl Stopping {
 
     /// Sends the interrupt again, because it had no effect if it was sent before the turn began.
     pub(super) fn interrupt_again(&self, live: &mut LiveRun<'_, '_>) {
-        let speaks = live.agent.kind == RunnerKind::Claude;
-        if speaks && matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
+        if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
             live.agent.say(&claude::interrupt("askbox-stop-begun"));
         }
     }
@@ -235,8 +226,7 @@ fn stand_on(live: &mut LiveRun<'_, '_>, rung: Rung) {
     match rung {
         Rung::Boundary => {}
         Rung::Interrupt => {
-            let line = live.agent.of_acp(Client::cancel).unwrap_or_else(|| claude::interrupt("askbox-stop"));
-            live.agent.say(&line);
+            live.agent.say(&claude::interrupt("askbox-stop"));
         }
         Rung::Terminate if live.agent.kind != RunnerKind::Claude => {
             // A shell that waits for its command would react only once that has ended, and many an agent leaves its tools behind.

@@ -1,5 +1,6 @@
 //! The supervisor's reaction to each item of the agent's output.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -39,12 +40,11 @@ impl Attendance<'_, '_> {
                 self.role_answered(&response)
             }
             StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
-            StreamItem::Acp(reply) => self.acp_replied(reply),
-            StreamItem::Say(line) => self.live.agent.say(&line),
+            StreamItem::CannotBegin { class, why } => self.cannot_begin(&class, why),
             StreamItem::PlanLimit { resets_at, limit } => self.outcome.note_plan_limit(PlanLimit::new(resets_at, &limit)),
             StreamItem::UnknownRequest { request_id } => self.live.agent.say(&claude::unknown_request(request_id.raw())),
             StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
-            StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } => {}
+            StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } | StreamItem::Asked(_) | StreamItem::Wrote(_) => {}
         }
     }
 
@@ -91,6 +91,18 @@ impl Attendance<'_, '_> {
         }
     }
 
+    /// Ends the attempt before the agent has its message.
+    fn cannot_begin(&mut self, class: &str, why: String) {
+        let ending = match Class::from_str(class) {
+            Ok(Class::Held) => Ending::Held { why },
+            Ok(Class::Shortage) => Ending::Short { why },
+            Ok(class) => Ending::Refused { class, why },
+            Err(_) => Ending::Failed { why },
+        };
+        self.outcome.end_before_the_message(ending);
+        self.stopping.let_it_exit(&mut self.live);
+    }
+
     /// Counts the model's answers. The agent program was told the limit and should have stopped by itself.
     fn model_answered(&mut self) {
         if let Some(most) = self.answers.count().filter(|_| self.stopping.is_working()) {
@@ -100,9 +112,6 @@ impl Attendance<'_, '_> {
     }
 
     fn turn_ended(&mut self, turn: &TurnOutcome) {
-        if self.acp_goes_on(turn) {
-            return;
-        }
         // The line that says that the session begins may have been lost.
         self.session.had_a_turn(&self.live, &turn.session_id);
         let cut = self.outcome.was_cut(turn);
@@ -112,8 +121,7 @@ impl Attendance<'_, '_> {
         }
         let stopped_by_us = self.stopping.has_begun() && (cut || self.stopping.is_reporting());
         if !stopped_by_us {
-            let ending = self.asked_with_a_tool(turn).or_else(|| self.delivered_without_words(turn));
-            let ending = ending.unwrap_or_else(|| self.outcome.ending_of(turn));
+            let ending = self.asked_with_a_tool(turn).unwrap_or_else(|| self.outcome.ending_of(turn));
             if ending.is_delivered() {
                 self.session.record(&mut self.live);
             }

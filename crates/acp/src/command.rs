@@ -1,0 +1,104 @@
+//! What the supervisor says: the lines that `claude` reads on its standard input, as far as they mean something here.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use askbox_agent::stream::FormReply;
+
+/// A line of the supervisor.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    /// The call may be made.
+    Permit { request: String },
+    /// The call may not be made. The model reads the words.
+    Refuse { request: String, words: String },
+    /// The reply to a form.
+    Reply { request: String, reply: FormReply },
+    /// Something that the agent is to read.
+    Tell(String),
+    /// The turn ends, without a request to the model.
+    EndTurn,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    User { message: Message },
+    ControlRequest {},
+    ControlResponse { response: Response },
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: String,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    request_id: String,
+    response: Decision,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+struct Decision {
+    behavior: String,
+    message: String,
+    interrupt: bool,
+    action: String,
+    content: Value,
+}
+
+impl Default for Decision {
+    fn default() -> Self {
+        Self { behavior: String::new(), message: String::new(), interrupt: false, action: String::new(), content: Value::Null }
+    }
+}
+
+impl Command {
+    /// Reads a line. `None` if it means nothing here.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        let Response { request_id: request, response } = match serde_json::from_str(line).ok()? {
+            Line::User { message } => return Some(Self::Tell(message.content)),
+            // The only one that is sent to a running agent is an interrupt.
+            Line::ControlRequest {} => return Some(Self::EndTurn),
+            Line::ControlResponse { response } => response,
+        };
+        Some(match (response.behavior.as_str(), response.action.as_str()) {
+            ("allow", _) => Self::Permit { request },
+            ("deny", _) if response.interrupt => Self::EndTurn,
+            ("deny", _) => Self::Refuse { request, words: response.message },
+            (_, "accept") => Self::Reply { request, reply: FormReply::Accept(response.content) },
+            (_, "decline") => Self::Reply { request, reply: FormReply::Decline },
+            (_, "cancel") => Self::Reply { request, reply: FormReply::Cancel },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_agent::claude;
+    use serde_json::json;
+
+    #[test]
+    fn each_line_that_claude_reads_is_understood() {
+        let request = || "\"7\"".to_owned();
+        let reply = |reply: FormReply| (claude::elicitation_reply("\"7\"", &reply), Command::Reply { request: request(), reply });
+        let lines = [
+            (claude::permission_allow("\"7\""), Command::Permit { request: request() }),
+            (claude::permission_deny("\"7\"", "no"), Command::Refuse { request: request(), words: "no".into() }),
+            (claude::permission_deny_and_end("\"7\"", "no"), Command::EndTurn),
+            (claude::interrupt("stop"), Command::EndTurn),
+            (claude::user_message("u", "a\nb"), Command::Tell("a\nb".into())),
+            reply(FormReply::Accept(json!({ "a": 1 }))),
+            reply(FormReply::Decline),
+            reply(FormReply::Cancel),
+        ];
+        for (line, meant) in lines {
+            assert_eq!(Command::read(&line), Some(meant), "{line}");
+        }
+        assert_eq!(["", "{}", "[]", r#"{"type":"user"}"#].map(Command::read), [None, None, None, None]);
+    }
+}

@@ -1,0 +1,168 @@
+//! A question of the agent to its user, as a form: `elicitation/create`, of the agent itself or of one of its MCP servers, and qwen's
+//! question, which comes as a request for a permission.
+//!
+//! A form is shown whole or not at all. If a part of it was too long to be read, its schema is null, and nobody is asked.
+
+use agent_client_protocol_schema::v1::{PermissionOption, PermissionOptionKind, RequestPermissionRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::protocol::envelope;
+use crate::protocol::own_words::OwnWords;
+use crate::protocol::permission;
+use askbox_agent::stream::bounded;
+use askbox_agent::stream::lines::Line;
+use askbox_agent::stream::wire::{self, Raw};
+use askbox_agent::stream::{Asker, Elicitation, FormReply};
+use askbox_mailbox::untrusted::Untrusted;
+
+/// The parameters of `elicitation/create` that matter here.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct FormRequest<'a> {
+    session_id: Raw<'a>,
+    mode: Raw<'a>,
+    message: Raw<'a>,
+    requested_schema: Raw<'a>,
+}
+
+impl FormRequest<'_> {
+    /// The session that asks.
+    pub(super) fn session(&self) -> Option<String> {
+        wire::get(self.session_id)
+    }
+
+    /// The question, and the form that waits. Only forms are offered to agents, so an address counts as a form that cannot be shown.
+    pub(super) fn question(&self, id: String, params: Raw<'_>, line: &Line<'_>) -> (Elicitation, WaitingForm) {
+        let is_form = wire::get::<String>(self.mode).is_some_and(|mode| mode == "form");
+        let schema = if is_form && is_whole(params, line) { bounded::exact(self.requested_schema) } else { None };
+        let mut schema = schema.unwrap_or_default();
+        let own_words = OwnWords::take_from(&mut schema);
+        let question = Elicitation {
+            request_id: id.as_str().into(),
+            asker: Asker::AgentOrServer,
+            message: wire::get::<String>(self.message).unwrap_or_default().into(),
+            url: None,
+            schema,
+            order: Value::Null,
+            own_words: own_words.names(),
+        };
+        (question, WaitingForm { id, road: Road::Form(own_words) })
+    }
+}
+
+/// A question that waits for its reply.
+#[derive(Debug)]
+pub(super) struct WaitingForm {
+    /// The id, as JSON.
+    pub(super) id: String,
+    road: Road,
+}
+
+/// How the question came.
+#[derive(Debug)]
+enum Road {
+    Form(OwnWords),
+    /// As a request for a permission, with these options.
+    Permission(Vec<PermissionOption>),
+}
+
+impl WaitingForm {
+    /// For a request for a permission.
+    pub(super) fn of_permission(id: String, options: Vec<PermissionOption>) -> Self {
+        Self { id, road: Road::Permission(options) }
+    }
+
+    /// The reply, and whether it says what it was to say.
+    pub(super) fn reply(&self, reply: &FormReply) -> (String, bool) {
+        let options = match &self.road {
+            Road::Form(own_words) => {
+                let reply = match reply {
+                    FormReply::Accept(content) => FormReply::Accept(own_words.put_into(content)),
+                    other => other.clone(),
+                };
+                return (envelope::reply(&self.id, reply.to_json()), true);
+            }
+            Road::Permission(options) => options,
+        };
+        let only = |kind| permission::only(options, kind).map(|option| json!({ "outcome": "selected", "optionId": option }));
+        let result = match reply {
+            FormReply::Accept(content) => {
+                only(PermissionOptionKind::AllowOnce).map(|o| json!({ "outcome": o, "answers": answers(content) }))
+            }
+            FormReply::Decline => only(PermissionOptionKind::RejectOnce).map(|outcome| json!({ "outcome": outcome })),
+            FormReply::Cancel => return (permission::cancelled(&self.id), true),
+        };
+        match result {
+            Some(result) => (envelope::reply(&self.id, result), true),
+            None => (permission::cancelled(&self.id), false),
+        }
+    }
+}
+
+/// The reply that nobody decides about a form.
+pub(super) fn cancelled(id: &str) -> String {
+    envelope::reply(id, FormReply::Cancel.to_json())
+}
+
+/// qwen's question, if the request for a permission is one. qwen marks it in the call, and names the questions there.
+pub(super) fn in_permission(id: &str, asked: &RequestPermissionRequest, params: Raw<'_>, line: &Line<'_>) -> Option<Elicitation> {
+    let marked = |meta: &&Map<String, Value>| meta.get("qwenInteractionKind").is_some_and(|kind| kind == "user_question");
+    let meta = [asked.tool_call.meta.as_ref(), asked.meta.as_ref()].into_iter().flatten().find(marked)?;
+    let in_call = || asked.tool_call.fields.raw_input.as_ref().and_then(|input| input.get("questions"));
+    let questions = meta.get("qwenQuestions").filter(|all| all.as_array().is_some_and(|all| !all.is_empty())).or_else(in_call);
+    let fits = is_whole(params, line) && params.is_some_and(|params| params.get().len() <= bounded::EXACT_LIMIT);
+    let schema = questions.filter(|_| fits).and_then(Value::as_array).and_then(|all| schema(all));
+    let own_words = schema.iter().filter_map(|all| all["properties"].as_object()).flat_map(|all| all.keys().cloned()).collect();
+    Some(Elicitation {
+        request_id: id.into(),
+        asker: Asker::Agent,
+        // The fields have the questions.
+        message: Untrusted::default(),
+        url: None,
+        schema: schema.unwrap_or_default(),
+        order: Value::Null,
+        own_words,
+    })
+}
+
+/// False if a part of the request was too long to be read.
+fn is_whole(params: Raw<'_>, line: &Line<'_>) -> bool {
+    params.is_some_and(|params| line.dropped_in(params.get()) == 0)
+}
+
+/// The form of these questions: a field for each, named by its place. `None` if a question cannot be shown.
+fn schema(questions: &[Value]) -> Option<Value> {
+    let field = |(at, question): (usize, &Value)| {
+        let options: Option<Vec<Value>> = match &question["options"] {
+            Value::Null => Some(Vec::new()),
+            Value::Array(all) => all.iter().map(option).collect(),
+            _ => None,
+        };
+        let options = options?;
+        let title = question["question"].as_str().filter(|text| !text.trim().is_empty())?;
+        let field = match question["multiSelect"].as_bool().unwrap_or(false) {
+            _ if options.is_empty() => json!({ "type": "string", "title": title }),
+            true => json!({ "type": "array", "title": title, "minItems": 1, "items": { "anyOf": options } }),
+            false => json!({ "type": "string", "title": title, "oneOf": options }),
+        };
+        Some((at.to_string(), field))
+    };
+    let fields: Map<String, Value> = questions.iter().enumerate().map(field).collect::<Option<_>>()?;
+    let names: Vec<_> = fields.keys().cloned().collect();
+    (!names.is_empty()).then(|| json!({ "type": "object", "properties": fields, "required": names }))
+}
+
+fn option(option: &Value) -> Option<Value> {
+    let label = option["label"].as_str().or_else(|| option.as_str())?;
+    Some(json!({ "const": label, "title": label, "description": option["description"].as_str().unwrap_or_default() }))
+}
+
+/// The content of a form as qwen reads it: a text for each question. Several choices are one text, as in qwen's own dialog.
+fn answers(content: &Value) -> Value {
+    let text = |value: &Value| match value {
+        Value::Array(all) => Value::from(all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        other => other.clone(),
+    };
+    content.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect::<Map<_, _>>().into()
+}

@@ -1,0 +1,34 @@
+//! What one line of the agent means.
+
+use crate::protocol::replies::Reply;
+use askbox_agent::stream::{PermissionRequest, StreamItem};
+
+/// A part of what one line of the agent means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// For the supervisor, as it is.
+    Told(StreamItem),
+    /// The agent asks whether it may make a call.
+    Permission(Permission),
+    /// The agent's reply to a request that askbox made.
+    Replied(Reply),
+    /// A line that the agent waits for, and that nobody has to decide about.
+    Say(String),
+}
+
+impl From<StreamItem> for Item {
+    fn from(item: StreamItem) -> Self {
+        Self::Told(item)
+    }
+}
+
+/// The agent asks whether it may make a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permission {
+    /// The call, as a person decides about it.
+    pub request: PermissionRequest,
+    /// True if the call surely is one of a tool of askbox itself that needs no permission.
+    pub is_own_tool: bool,
+    /// True if the rules of askbox's configuration see all that the call does. If it is false, no rule may allow the call.
+    pub is_plain: bool,
+}
