@@ -1,6 +1,5 @@
 //! `ask-agent` against a scripted Messages API on loopback.
 
-mod background;
 mod figures;
 mod killed;
 mod listings;

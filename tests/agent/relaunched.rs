@@ -41,20 +41,6 @@ fn answer(scene: &Scene, value: &str, rounds: usize) {
 }
 
 #[test]
-fn a_question_of_a_task_in_the_background_wakes_the_task() {
-    let scene = scene("");
-    let child = json!([ask("Which DB?"), {"text": "the task chose"}]);
-    let task = json!({"tool": "Task", "input": {"subagent_type": "general-purpose", "prompt": format!("child @@{child}"), "run_in_background": true}});
-    begin(&scene, &json!([task, {"text": "I wait"}]));
-    assert_eq!(scene.document("pending/docs.json")["question"], "Which DB?", "{:#?}", scene.status("docs"));
-    let _watcher = scene.watch();
-    answer(&scene, "sqlite", 2);
-    let turns = scene.turns();
-    assert_eq!(turns.iter().filter(|turn| turn.tool_results() == [ANSWERED]).count(), 1);
-    assert!(turns.last().unwrap().model_text().contains("is done.]\nthe task chose"), "{}", turns.last().unwrap().model_text());
-}
-
-#[test]
 fn a_question_of_its_shell_comes_back_as_a_message() {
     let scene = scene("[relaunch]\nmode = \"fresh\"\n");
     scene.api.on("Resume workflow from checkpoint", json!([bash("checkpoint get docs user_answer"), {"text": "went on"}]));

@@ -104,6 +104,24 @@ fn a_host_on_standard_input_is_asked_for_permissions() {
     assert_eq!(scene.turns()[2].tool_results(), ["changed", "not now"]);
 }
 
+#[test]
+fn a_host_is_asked_for_a_permission_of_a_subagent() {
+    let scene = Scene::new();
+    let child = json!([bash("echo made >> effects"), {"text": "it ended"}]);
+    let task = json!({"tool": "Task", "input": {"prompt": format!("child @@{child}"), "run_in_background": true}});
+    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--permission-prompt-tool", "stdio"];
+    let mut live = Live::spawn(scene.careful_agent(&args));
+    live.say("m", &format!("x @@{}", json!([task, {"text": "done"}])));
+    let request = live.expect_type("control_request");
+    assert!(request["request"]["agent_id"].is_string(), "{request}");
+    live.permit(&request, &json!({"behavior": "deny", "message": "not now"}));
+    live.expect_type("result");
+    live.finish();
+    assert_eq!(scene.turns()[2].tool_results(), ["not now"]);
+    assert_eq!(scene.turns()[3].tool_results(), ["it ended"], "nothing works in the background");
+    assert!(!scene.path("effects").exists());
+}
+
 mod promises {
     use super::*;
 

@@ -5,11 +5,7 @@
 //! 3. A call that must not be repeated is noted. Then it is made.
 //! 4. The hooks behind the call may add words to its result, or end the turn.
 //!
-//! One conversation at a time takes the first two steps, because they may ask a person. A call that waits for a person has no result. It
-//! is made once more when the conversation goes on.
-
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+//! A call that waits for a person has no result. It is made once more when the conversation goes on.
 
 use serde_json::json;
 
@@ -51,23 +47,13 @@ fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Resul
     if !caller.tools().contains(&call.name.as_str()) {
         return Ok(Ok(Outcome::error(format!("No such tool available: {}", call.name))));
     }
-    let around = Arc::clone(&host.around);
-    let asks = around.asking.lock().unwrap_or_else(PoisonError::into_inner);
-    host.look();
-    if let Some(stop) = host.is_to_stop() {
-        return Ok(Err(End::Stopped(stop)));
-    }
-    let ends = |end: End| {
-        around.rest.store(true, Ordering::SeqCst);
-        Ok(Err(end))
-    };
     let agent = caller.subagent.as_ref().map(|subagent| subagent.kind.clone());
     let about = hooks::about(call, agent.as_deref());
     let Verdict { decision, reason, input, mut context, ends_turn } = hooks::run(host, "PreToolUse", &call.name, &about)?;
     let mut call = Call { input: input.unwrap_or_else(|| call.input.clone()), ..call.clone() };
     match decision {
         Decision::Deny => return Ok(Ok(Outcome { ends_turn, ..Outcome::error(reason) })),
-        Decision::Defer => return ends(End::Waits(call)),
+        Decision::Defer => return Ok(Err(End::Waits(call))),
         Decision::None | Decision::Allow | Decision::Ask => {}
     }
     let mut place = match Place::of_call(&call, &host.cwd) {
@@ -83,7 +69,7 @@ fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Resul
             let (input, remark, taken) = match ask_for(host, caller, &call)? {
                 Permit::Yes { input, remark, taken } => (input, remark, taken),
                 Permit::No(outcome) => return Ok(Ok(outcome)),
-                Permit::Nothing(end) => return ends(end),
+                Permit::Nothing(end) => return Ok(Err(end)),
             };
             if input != call.input {
                 call.input = input;
@@ -104,12 +90,11 @@ fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Resul
     let answer = match call.name.as_str() {
         ASK_USER if call.input.contains_key("answers") => Some(person::in_words(&call.input)),
         ASK_USER => match person::ask(host, &call)? {
-            None => return ends(End::Waits(call)),
+            None => return Ok(Err(End::Waits(call))),
             answer => answer,
         },
         _ => None,
     };
-    drop(asks);
     let made = match (answer, call.name.as_str()) {
         (Some(answer), _) => Ok(answer),
         (None, TASK) => task::run(host, caller, &call)?,

@@ -81,10 +81,10 @@ impl Conversation {
     }
 
     /// Takes the next step. Returns the end of the turn if there is none.
-    pub fn step(&mut self, host: &mut Host) -> Result<Option<End>> {
+    fn step(&mut self, host: &mut Host) -> Result<Option<End>> {
         host.look();
         let step = step::next(&self.transcript.history);
-        if let Some(stop) = host.is_to_stop().filter(|_| !matches!(step, Step::Finish | Step::Wait)) {
+        if let Some(stop) = host.stop.filter(|_| !matches!(step, Step::Finish | Step::Wait)) {
             return self.stopped(host, stop).map(Some);
         }
         match step {
@@ -96,9 +96,6 @@ impl Conversation {
                 }
                 None => return Ok(Some(End::Finished(self.transcript.history.last_words()))),
             },
-            Step::AwaitTasks if !host.over.is_empty() => {}
-            Step::AwaitTasks if !host.queue.is_empty() => self.take_queue(host)?,
-            Step::AwaitTasks => drop(host.wait(None)),
             Step::AskModel => {
                 self.take_queue(host)?;
                 if self.rounds >= self.max_rounds {
@@ -114,7 +111,7 @@ impl Conversation {
 
     pub fn answer(&mut self, host: &Host, call: &Call, outcome: &Outcome) -> Result<()> {
         let block = outcome.block(call);
-        self.transcript.result(&block, outcome.starts.as_ref())?;
+        self.transcript.result(&block)?;
         host.events.told(&block, self.parent());
         Ok(())
     }
@@ -174,8 +171,8 @@ impl Conversation {
             });
             host.events.system("api_retry", about);
             let deadline = Instant::now() + wait;
-            while host.wait(Some(deadline)).is_some() && host.is_to_stop().is_none() {}
-            if let Some(stop) = host.is_to_stop() {
+            while host.wait(Some(deadline)).is_some() && host.stop.is_none() {}
+            if let Some(stop) = host.stop {
                 return self.stopped(host, stop).map(Some);
             }
             pause = (pause * 2).min(OWN_LONGEST_PAUSE);

@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::tool_names::TASK;
-
 /// A tool call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
@@ -40,10 +38,8 @@ pub(crate) enum Kind {
     Prompt,
     /// The model's reply.
     Reply,
-    /// The result of a tool call. `starts` is the input of a call that has started a task in the background.
-    Result { call: String, starts: Option<Map<String, Value>> },
-    /// The conclusion of the task that this call has started in the background.
-    Notice { call: String },
+    /// The result of the call with this id.
+    Result(String),
 }
 
 /// Everything that a transcript says.
@@ -62,9 +58,6 @@ pub(crate) struct History {
 pub(crate) const BEGUN: &str = "tool_begun";
 pub(crate) const DEFERRED: &str = "hook_deferred_tool";
 pub(crate) const REWOUND: &str = "rewound";
-/// The fields of an entry whose result says that a task was started, and of an entry that says that it is over.
-pub(crate) const STARTS: &str = "startsTask";
-pub(crate) const NOTICE_OF: &str = "noticeOf";
 
 impl Message {
     pub fn is_reply(&self) -> bool {
@@ -102,12 +95,10 @@ impl History {
         for block in results {
             let call = block["tool_use_id"].as_str().unwrap_or_default().to_owned();
             self.waiting.take_if(|waiting| *waiting == call);
-            let kind = Kind::Result { call, starts: entry[STARTS].as_object().cloned() };
-            self.messages.push(Message { uuid: uuid.clone(), content: vec![block], kind });
+            self.messages.push(Message { uuid: uuid.clone(), content: vec![block], kind: Kind::Result(call) });
         }
         if !words.is_empty() {
-            let kind = entry[NOTICE_OF].as_str().map_or(Kind::Prompt, |call| Kind::Notice { call: call.to_owned() });
-            self.messages.push(Message { uuid, content: words, kind });
+            self.messages.push(Message { uuid, content: words, kind: Kind::Prompt });
         }
     }
 
@@ -115,18 +106,8 @@ impl History {
     pub fn open_calls(&self) -> Vec<Call> {
         let Some(newest) = self.messages.iter().rposition(Message::is_reply) else { return Vec::new() };
         let (reply, later) = (&self.messages[newest], &self.messages[newest..]);
-        let answered = |id: &str| later.iter().any(|message| matches!(&message.kind, Kind::Result { call, .. } if call == id));
+        let answered = |id: &str| later.iter().any(|message| matches!(&message.kind, Kind::Result(call) if call == id));
         reply.content.iter().filter_map(call).filter(|call| !answered(&call.id)).collect()
-    }
-
-    /// The tasks that were started in the background and have no notice, as the calls that have started them.
-    pub fn tasks(&self) -> Vec<Call> {
-        let is_over = |id: &str| self.messages.iter().any(|message| matches!(&message.kind, Kind::Notice { call } if call == id));
-        let started = self.messages.iter().filter_map(|message| match &message.kind {
-            Kind::Result { call, starts: Some(input) } => Some(Call { id: call.clone(), name: TASK.into(), input: input.clone() }),
-            _ => None,
-        });
-        started.filter(|call| !is_over(&call.id)).collect()
     }
 
     /// The messages of the user, and whether the model has replied to each.

@@ -4,20 +4,16 @@
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::io::BufRead;
-use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::events::Events;
 use crate::model::{Api, Heard, add_usage};
-use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::step::{End, Stop};
+use crate::step::Stop;
 use crate::transcript::new_id;
 use askbox_agent::definitions::agent_file::Agent;
 use askbox_cli::args::ask_agent_args::AskAgent;
@@ -35,12 +31,7 @@ pub(crate) enum Happening {
     Model(u64, Heard),
     /// The running command has ended, with this status.
     CommandEnded(i32),
-    /// A task in the background is over. The host keeps it in its list.
-    TaskOver(Option<Box<TaskOver>>),
 }
-
-/// The call that has started a task, its conclusion, and its tokens.
-pub(crate) type TaskOver = (String, Result<Result<Outcome, End>>, Value);
 
 /// A message of the user that no request holds yet.
 #[derive(Debug, Clone)]
@@ -49,8 +40,8 @@ pub(crate) struct Queued {
     pub content: Value,
 }
 
-/// Everything that stays the same while the process lives.
-pub(crate) struct Surroundings {
+/// The surroundings, and all that has happened in them.
+pub(crate) struct Host {
     pub args: AskAgent,
     pub cwd: PathBuf,
     pub session: String,
@@ -59,28 +50,6 @@ pub(crate) struct Surroundings {
     pub settings: Settings,
     pub api: Api,
     pub agents: Vec<Agent>,
-    /// The hosts of all conversations. Each hears the signals, and the lines on standard input.
-    pub hosts: Mutex<Vec<Sender<Happening>>>,
-    /// Held while a call may ask a person: one conversation at a time does.
-    pub asking: Mutex<()>,
-    /// True once a conversation waits for a person. Then all come to rest: each finishes its step.
-    pub rest: AtomicBool,
-}
-
-impl Surroundings {
-    fn tell(&self, happening: impl Fn() -> Happening) {
-        self.hosts.lock().unwrap_or_else(PoisonError::into_inner).retain(|host| host.send(happening()).is_ok());
-    }
-}
-
-/// The surroundings, and all that has happened in them. Each task in the background has a host of its own.
-pub(crate) struct Host {
-    pub around: Arc<Surroundings>,
-    is_task: bool,
-    /// The tasks that were started, by the calls that have started them. A task stays here until the session has taken in its end.
-    pub tasks: HashSet<String>,
-    /// The tasks whose end has come and is not yet taken in.
-    pub over: VecDeque<Box<TaskOver>>,
     pub queue: VecDeque<Queued>,
     /// The messages that the session has worked on.
     pub known: HashSet<String>,
@@ -94,69 +63,27 @@ pub(crate) struct Host {
     /// The request to stop that has come, and how many have come.
     pub stop: Option<Stop>,
     pub stops: u32,
-    sender: Sender<Happening>,
-    happenings: Receiver<Happening>,
-}
-
-impl Deref for Host {
-    type Target = Surroundings;
-    fn deref(&self) -> &Surroundings {
-        &self.around
-    }
+    pub sender: Sender<Happening>,
+    pub happenings: Receiver<Happening>,
 }
 
 impl Host {
-    pub fn new(around: Arc<Surroundings>) -> Self {
-        let (sender, happenings) = channel();
-        around.hosts.lock().unwrap_or_else(PoisonError::into_inner).push(sender.clone());
-        Self {
-            around,
-            is_task: false,
-            tasks: HashSet::new(),
-            over: VecDeque::new(),
-            queue: VecDeque::new(),
-            known: HashSet::new(),
-            taken: Vec::new(),
-            usage: Value::Null,
-            input_ended: false,
-            broken: None,
-            stop: None,
-            stops: 0,
-            sender,
-            happenings,
-        }
-    }
-
-    /// A host for the task of a call.
-    pub fn for_task(&mut self, call: &str) -> Self {
-        let task = Self::new(Arc::clone(&self.around));
-        // The task does not hear what was told before.
-        self.look();
-        self.tasks.insert(call.to_owned());
-        Self { is_task: true, input_ended: self.input_ended, stop: self.stop.and(Some(Stop::Terminate)), ..task }
-    }
-
-    /// The request to stop that has come. Coming to rest is like the end of the process.
-    pub fn is_to_stop(&self) -> Option<Stop> {
-        self.stop.or(self.rest.load(Ordering::SeqCst).then_some(Stop::Terminate))
-    }
-
     /// Listens to signals, and to standard input if messages come from there.
     pub fn listen(&self, to_input: bool) -> Result<()> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let hint = "check the limit on processes: ulimit -u";
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::failed(format!("cannot handle signals: {e}"), hint))?;
-        let around = Arc::clone(&self.around);
-        thread::start(move || signals.forever().for_each(|signal| around.tell(|| Happening::Signal(signal))))?;
+        let sender = self.sender();
+        thread::start(move || signals.forever().for_each(|signal| drop(sender.send(Happening::Signal(signal)))))?;
         if to_input {
-            let around = Arc::clone(&self.around);
+            let sender = self.sender();
             thread::start(move || {
                 for line in std::io::stdin().lock().lines().map_while(|line| line.ok()).filter(|line| !line.trim().is_empty()) {
                     let parsed = serde_json::from_str(&line).map_err(|e| format!("Error parsing streaming input line: {e}"));
-                    around.tell(|| Happening::Line(parsed.clone()));
+                    let _ = sender.send(Happening::Line(parsed));
                 }
-                around.tell(|| Happening::InputEnded);
+                let _ = sender.send(Happening::InputEnded);
             })?;
         }
         Ok(())
@@ -174,7 +101,6 @@ impl Host {
         self.usage = Value::Null;
         add_usage(&mut self.usage, &Value::Null);
         self.taken.clear();
-        self.rest.store(false, Ordering::SeqCst);
     }
 
     /// Takes in what has happened, without waiting.
@@ -191,21 +117,18 @@ impl Host {
         Some(self.take(next))
     }
 
-    fn take(&mut self, mut happening: Happening) -> Happening {
-        match &mut happening {
-            Happening::Line(Ok(line)) if !self.is_task => self.take_line(line),
-            // An interrupt rejects calls of the session. Its tasks come to rest, and go on with the next turn.
-            Happening::Line(Ok(line)) if line["request"]["subtype"] == "interrupt" => self.stop_for(Stop::Terminate),
+    fn take(&mut self, happening: Happening) -> Happening {
+        match &happening {
+            Happening::Line(Ok(line)) => self.take_line(line),
             Happening::Line(Err(why)) => self.broken = Some(why.clone()),
             Happening::InputEnded => self.input_ended = true,
             Happening::Signal(signal) => {
-                let is_interrupt = *signal == signal_hook::consts::SIGINT && !self.is_task;
+                let is_interrupt = *signal == signal_hook::consts::SIGINT;
                 self.stop_for(if is_interrupt { Stop::Interrupt } else { Stop::Terminate });
                 // After a signal the process ends with its turn.
                 self.input_ended = true;
             }
-            Happening::TaskOver(task) => self.over.extend(task.take()),
-            Happening::Line(Ok(_)) | Happening::Model(..) | Happening::CommandEnded(_) => {}
+            Happening::Model(..) | Happening::CommandEnded(_) => {}
         }
         happening
     }

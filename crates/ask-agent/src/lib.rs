@@ -9,7 +9,6 @@
 //! | a tool call without a result | make the call |
 //! | a tool call that was begun and has no result | tell the model that the outcome is unknown |
 //! | a call that asks a person, without a result | look into the mailbox: take the answer, or exit |
-//! | the model's last words, while tasks work in the background | wait for a notice |
 //! | the model's last words | the turn is over |
 //!
 //! Read the files in this order:
@@ -23,7 +22,6 @@
 //! | `place` | where a call's file lies: found once, for the decision and for the tool |
 //! | `tools`, `tool_names`, `process` | the tools: shell, files, todo list |
 //! | `task` | the tool that starts a subagent: its own transcript, its own messages, only its conclusion returns |
-//! | `background` | tasks that work beside the conversation that started them |
 //! | `person` | the mailbox: asks a person, and takes the answer |
 //! | `rules` | hooks, and whether a call needs a person |
 //! | `settings` | the operator's settings files |
@@ -34,7 +32,6 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod background;
 mod calls;
 mod conversation;
 mod events;

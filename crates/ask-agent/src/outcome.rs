@@ -1,6 +1,6 @@
 //! The result of a call. It may hold an answer that was taken from the mailbox.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::history::Call;
 use askbox_mailbox::{Mailbox, Result};
@@ -15,8 +15,6 @@ pub(crate) struct Outcome {
     pub is_error: bool,
     /// The answer that was taken from the mailbox. It counts as delivered once the result is durable.
     pub taken: Option<Taken>,
-    /// The input of the call, if it has started a task in the background.
-    pub starts: Option<Map<String, Value>>,
     /// A hook ends the turn behind this call.
     pub ends_turn: bool,
 }

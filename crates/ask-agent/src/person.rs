@@ -13,7 +13,7 @@ use askbox_cli::ask_post::posting;
 use askbox_cli::program::{self, Context};
 use askbox_config::Config;
 use askbox_mailbox::documents::checks::check_draft;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, read_question};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId};
 use askbox_run::approval::call::Call as ShownCall;
 use askbox_run::approval::permit::Rules;
 use askbox_run::asking::defer::{Decided, Decision, Deferred};
@@ -73,14 +73,6 @@ pub(crate) fn workflow(host: &Host) -> Result<WorkflowId> {
         Some(workflow) => Ok(workflow),
         None => host.session.parse(),
     }
-}
-
-/// The call that the workflow's question is about, if there is a question that was not settled.
-pub(crate) fn asked(host: &Host) -> Result<Option<String>> {
-    let Desk { mailbox, workflow, .. } = Desk::open(host)?;
-    let pending = read_question::pending(&mailbox, &workflow);
-    let found = pending.or_else(|_| read_question::document(&mailbox.document(Folder::Answered, &workflow)));
-    Ok(found.ok().and_then(|document| document.typed.tool_call).map(|call| call.id))
 }
 
 /// Asks the question of a call, or takes its answer. `None` while nobody has answered.

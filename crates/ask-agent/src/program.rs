@@ -1,8 +1,8 @@
 //! The program: finds its session, takes messages, runs turns, and says how each ended.
 
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::conversation::Conversation;
 use crate::events::Events;
 use crate::history::Kind;
-use crate::host::{Host, Queued, Surroundings};
+use crate::host::{Host, Queued};
 use crate::model::Api;
 use crate::settings::Settings;
 use crate::step::{End, Stop};
@@ -50,7 +50,8 @@ pub fn run(args: AskAgent) -> Result<u8> {
     }
     let (session, transcript) = found?;
     let prompt = if streams { None } else { prompt(&args)? };
-    let around = Surroundings {
+    let (sender, happenings) = channel();
+    let mut host = Host {
         events: Events::new(&session, args.output_format, args.include_partial_messages),
         agents: Catalog::discover(&cwd, |name| std::env::var_os(name)).agents,
         api: Api::from_env(|name| std::env::var(name).ok().or_else(|| settings.env.get(name).cloned()))?,
@@ -59,11 +60,17 @@ pub fn run(args: AskAgent) -> Result<u8> {
         args,
         cwd,
         settings,
-        hosts: Mutex::default(),
-        asking: Mutex::default(),
-        rest: AtomicBool::default(),
+        queue: VecDeque::new(),
+        known: HashSet::new(),
+        taken: Vec::new(),
+        usage: Value::Null,
+        input_ended: false,
+        broken: None,
+        stop: None,
+        stops: 0,
+        sender,
+        happenings,
     };
-    let mut host = Host::new(Arc::new(around));
     host.listen(streams)?;
     let conversation = if host.args.resume.is_some() { Some(open(&mut host)?) } else { None };
     let mut agent = Running { host, conversation };
@@ -182,7 +189,10 @@ impl Running {
         }
         conversation.init(host);
         (conversation.rounds, conversation.is_held) = (0, false);
-        let end = conversation.turn(host)?;
+        let end = conversation.go_on(host)?;
+        if let End::Waits(call) = &end {
+            conversation.transcript.wait(call)?;
+        }
         if matches!(end, End::Stopped(Stop::Terminate)) {
             return Ok(true);
         }

@@ -17,8 +17,6 @@ pub(crate) enum Step {
     LookIntoMailbox(Call),
     /// The process died during the call. The model learns that the outcome is unknown.
     SayUnknown(Call),
-    /// Tasks go on in the background. The model reads their notices.
-    AwaitTasks,
     /// The turn is over.
     Finish,
 }
@@ -60,7 +58,6 @@ pub(crate) fn next(history: &History) -> Step {
     match history.messages.last() {
         None => Step::Wait,
         Some(newest) if !newest.is_reply() => Step::AskModel,
-        Some(_) if !history.tasks().is_empty() => Step::AwaitTasks,
         Some(_) => Step::Finish,
     }
 }
@@ -116,19 +113,6 @@ mod tests {
         then(result("3"), Step::AskModel);
         then(reply("b", json!([{ "type": "text", "text": "Done." }])), Step::Finish);
         then(user("q", json!("More")), Step::AskModel);
-    }
-
-    #[test]
-    fn a_turn_ends_after_the_notices_of_its_tasks() {
-        let mut started = result("1");
-        started[crate::history::STARTS] = json!({ "prompt": "x" });
-        let mut notice = user("n", json!([{ "type": "text", "text": "done" }]));
-        notice[crate::history::NOTICE_OF] = "1".into();
-        let said = |uuid: &str| reply(uuid, json!([{ "type": "text", "text": "Well." }]));
-        let entries = [user("p", json!("Do it")), reply("a", json!([tool("1", "Task")])), started, said("b"), notice, said("c")];
-        let steps = [Step::AskModel, Step::AwaitTasks, Step::AskModel, Step::Finish];
-        assert_eq!([3, 4, 5, 6].map(|n| next(&history(&entries[..n]))), steps);
-        assert_eq!([3, 5].map(|n| history(&entries[..n]).tasks().len()), [1, 0]);
     }
 
     #[test]

@@ -24,8 +24,6 @@ const ROUNDS: usize = 30;
 const DEPTH: usize = 3;
 /// The model that means: the caller's.
 const INHERIT: &str = "inherit";
-/// The result of a call that starts a task in the background.
-const STARTED: &str = "The agent was started and works in the background. Go on with other work. A notice brings its conclusion.";
 /// The system prompts without a definition.
 const AGENT: (&str, &str) = (
     "an agent",
@@ -40,27 +38,15 @@ const SUBAGENT: (&str, &str) = (
 
 /// Makes a call of `Task`: the subagent begins, or goes on. `Err` is the end of the caller's turn too.
 pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result<Result<Outcome, End>> {
-    Ok(match prepare(host, caller, call)? {
-        // Only the session itself has tasks in the background.
-        Ok(_) if caller.subagent.is_none() && call.input.get("run_in_background") == Some(&true.into()) => {
-            Ok(Outcome { starts: Some(call.input.clone()), ..Outcome::ok(STARTED) })
-        }
-        Ok(mut child) => conclusion(child.go_on(host)?, &child),
-        Err(refused) => Ok(refused),
-    })
-}
-
-/// The conversation of the subagent that a call starts. `Err` is the result of a call that cannot be made.
-pub(crate) fn prepare(host: &Host, caller: &Conversation, call: &Call) -> Result<Result<Conversation, Outcome>> {
     let text = |key: &str| call.text(key).filter(|text| !text.is_empty());
     let kind = text("subagent_type").unwrap_or(GENERAL);
     let definition = host.agents.iter().find(|agent| agent.name == kind);
     if definition.is_none() && kind != GENERAL {
         let known: Vec<&str> = host.agents.iter().map(|agent| agent.name.as_str()).chain([GENERAL]).collect();
-        return Ok(Err(Outcome::error(format!("Agent type '{kind}' not found. Available agents: {}", known.join(", ")))));
+        return Ok(Ok(Outcome::error(format!("Agent type '{kind}' not found. Available agents: {}", known.join(", ")))));
     }
     let description = text("description");
-    let Some(prompt) = text("prompt").or(description) else { return Ok(Err(Outcome::error("`prompt` is missing"))) };
+    let Some(prompt) = text("prompt").or(description) else { return Ok(Ok(Outcome::error("`prompt` is missing"))) };
     let path = transcript::of_subagent(&host.transcript, call)?;
     let mut transcript = Transcript::open(&path, &host.session, &host.cwd)?;
     transcript::note_subagent(&path, kind, description.unwrap_or_default())?;
@@ -70,20 +56,8 @@ pub(crate) fn prepare(host: &Host, caller: &Conversation, call: &Call) -> Result
     let depth = caller.subagent.as_ref().map_or(0, |subagent| subagent.depth) + 1;
     let request = request(host, definition, Some(&caller.request.model), depth);
     let subagent = Subagent { call: call.id.clone(), kind: kind.to_owned(), depth };
-    Ok(Ok(Conversation::new(transcript, request, Some(subagent), ROUNDS)))
-}
-
-/// True if this call stands open in the conversation of the subagent, or in one below.
-pub(crate) fn has_open(host: &Host, subagent: &Call, call: &str) -> Result<bool> {
-    let path = transcript::of_subagent(&host.transcript, subagent)?;
-    let open = if path.exists() { Transcript::open(&path, &host.session, &host.cwd)?.history.open_calls() } else { Vec::new() };
-    let is_it = |open: &Call| Ok(open.id == call || (open.name == TASK && has_open(host, open, call)?));
-    Ok(open.iter().map(is_it).collect::<Result<Vec<_>>>()?.contains(&true))
-}
-
-/// The caller reads this of a subagent whose turn is over. `Err` is the end of the caller's turn too.
-pub(crate) fn conclusion(end: End, child: &Conversation) -> Result<Outcome, End> {
-    match end {
+    let mut child = Conversation::new(transcript, request, Some(subagent), ROUNDS);
+    Ok(match child.go_on(host)? {
         End::Finished(words) if words.trim().is_empty() => Ok(Outcome::ok("(The agent ended without a conclusion.)")),
         End::Finished(words) => Ok(Outcome::ok(words)),
         End::MaxRounds(most) => {
@@ -92,7 +66,7 @@ pub(crate) fn conclusion(end: End, child: &Conversation) -> Result<Outcome, End>
         }
         End::ByHook => Ok(Outcome::error("A hook ended the agent's work.")),
         end @ (End::Waits(_) | End::Stopped(_) | End::Failed(_)) => Err(end),
-    }
+    })
 }
 
 /// What stays the same in each request of an agent: the model, the system prompt, the tools. `inherited` is the caller's model.

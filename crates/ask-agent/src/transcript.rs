@@ -10,10 +10,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::history::{BEGUN, Call, DEFERRED, History, NOTICE_OF, REWOUND, STARTS};
+use crate::history::{BEGUN, Call, DEFERRED, History, REWOUND};
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Result, disk, time};
 
@@ -74,14 +74,9 @@ impl Transcript {
         self.append(json!({ "type": "assistant", "uuid": new_id(), "message": message }))
     }
 
-    /// Adds the result of a call. `starts` is the input of a call that has started a task in the background.
-    pub fn result(&mut self, block: &Value, starts: Option<&Map<String, Value>>) -> Result<()> {
-        self.user(&new_id(), &json!([block]), starts.map_or(json!({}), |input| json!({ STARTS: input })))
-    }
-
-    /// Adds the conclusion of the task that a call has started in the background. From now on, the task is over.
-    pub fn notice(&mut self, call: &str, block: &Value) -> Result<()> {
-        self.user(&new_id(), &json!([block]), json!({ NOTICE_OF: call }))
+    /// Adds the result of a call.
+    pub fn result(&mut self, block: &Value) -> Result<()> {
+        self.prompt(&new_id(), &json!([block]))
     }
 
     /// Notes, durably, that a call is about to be made which must not be repeated unseen.
@@ -217,7 +212,7 @@ mod tests {
         transcript.wait(&Call { id: "child".into(), name: "AskUserQuestion".into(), input: Default::default() }).unwrap();
         assert_eq!((read(), transcript.history.waiting.as_deref()), (waits("child"), Some("child")));
         transcript.wait_is_over("child").unwrap();
-        transcript.result(&json!({"type": "tool_result", "tool_use_id": "task", "content": "done"}), None).unwrap();
+        transcript.result(&json!({"type": "tool_result", "tool_use_id": "task", "content": "done"})).unwrap();
         assert_eq!((read(), &transcript.history.waiting), (SuspendedCall::None, &None));
     }
 }

@@ -16,53 +16,10 @@ use askbox_agent::claude;
 use askbox_mailbox::Mailbox;
 
 /// The names of files, and of folders with all that is in them.
-const NAMES: [&str; 45] = [
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".bunfig.toml",
-    ".cargo",
-    ".claude",
-    ".claude.json",
-    ".config/askbox",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/systemd",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".envrc",
-    ".git",
-    ".gitconfig",
-    ".gitmodules",
-    ".gnupg",
-    ".husky",
-    ".idea",
-    ".kshrc",
-    ".login",
-    ".mcp.json",
-    ".mvn",
-    ".npmrc",
-    ".pam_environment",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-    ".pre-commit-config.yaml",
-    ".profile",
-    ".ripgreprc",
-    ".ssh",
-    ".vscode",
-    ".xprofile",
-    ".yarn",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zlogin",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-];
+const NAMES: &str = ".bash_aliases .bash_login .bash_logout .bash_profile .bashrc .bunfig.toml .cargo .claude .claude.json .config/askbox \
+    .config/autostart .config/environment.d .config/fish .config/git .config/systemd .devcontainer .devcontainer.json .envrc .git \
+    .gitconfig .gitmodules .gnupg .husky .idea .kshrc .login .mcp.json .mvn .npmrc .pam_environment .pnp.cjs .pnp.loader.mjs \
+    .pre-commit-config.yaml .profile .ripgreprc .ssh .vscode .xprofile .yarn .yarnrc .yarnrc.yml .zlogin .zprofile .zshenv .zshrc";
 
 /// True if a file is protected.
 pub(super) fn is_protected(host: &Host, place: &Place) -> bool {
@@ -76,7 +33,7 @@ pub(super) fn is_protected(host: &Host, place: &Place) -> bool {
 fn is_named(path: &Path, here: &Path) -> bool {
     let below = path.strip_prefix(here).unwrap_or(path);
     let text = format!("/{}/", below.to_string_lossy().trim_matches('/').to_ascii_lowercase());
-    NAMES.iter().any(|name| text.contains(&format!("/{name}/")))
+    NAMES.split(' ').any(|name| text.contains(&format!("/{name}/")))
 }
 
 /// True if the path is the protected one or lies in it. An agent may work in a folder deep inside, such as a worktree in `.claude`.
@@ -90,7 +47,7 @@ fn lies_in(path: &Path, protected: &Path, here: &Path) -> bool {
 fn places(host: &Host) -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let folders = [Some(&host.cwd), home.as_ref()].into_iter().flatten();
-    let named = folders.flat_map(|folder| NAMES.iter().map(|name| folder.join(name))).filter(|path| path.symlink_metadata().is_ok());
+    let named = folders.flat_map(|folder| NAMES.split(' ').map(|name| folder.join(name))).filter(|path| path.symlink_metadata().is_ok());
     let own = [
         claude::config_dir(|name| std::env::var_os(name)),
         Mailbox::locate(host.args.mailbox.as_deref()).ok(),

@@ -23,7 +23,6 @@ fn definition(tool: &str, agents: &[Agent]) -> Value {
                 ("subagent_type", "string", "The type of agent"),
                 ("description?", "string", "The task in a few words"),
                 ("prompt", "string", "The task for the agent. It knows nothing but this"),
-                ("run_in_background?", "boolean", "Go on at once. A notice brings the conclusion later"),
             ],
         ),
         BASH => (
