@@ -1,5 +1,6 @@
 //! `ask-agent` against a scripted Messages API on loopback.
 
+mod ends;
 mod figures;
 mod killed;
 mod listings;

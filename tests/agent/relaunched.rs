@@ -80,6 +80,24 @@ fn an_unknown_role_is_refused_before_a_model_costs_anything() {
     assert_eq!(scene.turns().len(), 1);
 }
 
+#[test]
+fn a_reply_that_is_not_enough_is_not_delivered() {
+    let no = json!({"text": "no", "refuses": true});
+    let half = json!({"text": "half a", "stop": "max_tokens"});
+    let full = json!({"status": 400, "body": json!({"error": {"message": "prompt is too long: 2 tokens > 1 maximum"}}).to_string()});
+    for (steps, class) in [
+        (json!([no, no]), "refusal"),
+        (json!([half, half, half, half, half, half, half]), "agent"),
+        (json!([full]), "too_long"),
+        (json!([{"cut": true, "error": "invalid_request_error"}]), "invalid_request"),
+    ] {
+        let scene = scene("[relaunch]\nattempts = 2\nbackoff = \"1s\"\n");
+        begin(&scene, &steps);
+        let status = scene.status("docs");
+        assert_eq!((&status["state"], &status["failure"]), (&json!("parked"), &json!(class)), "{status:#}");
+    }
+}
+
 mod promises {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! A run says which calls were refused, with the line of the configuration that permits them.
+//! A run says which calls were refused, with the line of the configuration that permits them, and which replies were not enough.
 
 use serde_json::json;
 
@@ -28,4 +28,21 @@ fn a_run_with_refused_calls_says_which_line_permits_them() {
     world.answer("w", "again");
     world.wait_status("w", "done", |s| s["state"] == "delivered" && s["result"] == "done");
     assert!(world.work().join("b").exists() && world.status("w")["live"]["refused"].is_null());
+}
+
+#[test]
+fn replies_that_are_cut_or_too_long_do_not_wait_for_the_api() {
+    let mut world = ClaudeWorld::new();
+    world.configure("[relaunch]\nattempts = 1\n");
+    world.keep_watching_from_the_start();
+    let half = json!({"text": "half a", "stop": "max_tokens"});
+    let error = json!({"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"});
+    let full = json!({"status": 400, "body": json!({"type": "error", "error": error}).to_string()});
+    for (workflow, steps, class) in [("half", json!(vec![half; 9]), "agent"), ("full", json!(vec![full; 9]), "too_long")] {
+        world.ask(workflow, &["Begin?"]);
+        world.api.on(&format!("User chose: {workflow}"), steps);
+        world.answer(workflow, workflow);
+        world.wait_state(workflow, "parked");
+        assert_eq!(world.status(workflow)["failure"], class, "{:#}", world.status(workflow));
+    }
 }

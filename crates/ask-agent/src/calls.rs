@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::conversation::Conversation;
 use crate::history::Call;
 use crate::host::Host;
+use crate::model::UNPARSED;
 use crate::outcome::{Outcome, Taken};
 use crate::person::{self, Permit};
 use crate::place::Place;
@@ -46,6 +47,9 @@ impl Conversation {
 fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Result<Outcome, End>> {
     if !caller.tools().contains(&call.name.as_str()) {
         return Ok(Ok(Outcome::error(format!("No such tool available: {}", call.name))));
+    }
+    if call.input.contains_key(UNPARSED) {
+        return Ok(Ok(Outcome::error("The call was not made: its input is not whole JSON. If it was cut, send less at once.")));
     }
     let agent = caller.subagent.as_ref().map(|subagent| subagent.kind.clone());
     let about = hooks::about(call, agent.as_deref());

@@ -11,7 +11,7 @@ use crate::host::{Happening, Host};
 use crate::model::{self, Failure, Heard, Reply, Request};
 use crate::outcome::Outcome;
 use crate::rules::hooks;
-use crate::step::{self, End, Step, Stop};
+use crate::step::{self, End, Fault, Step, Stop};
 use crate::transcript::{Transcript, new_id};
 use askbox_mailbox::Result;
 
@@ -28,6 +28,8 @@ const UNKNOWN: &str = "[Tool call interrupted: the process died before the resul
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected: it was not made.";
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
+/// The model reads this behind the fault of its reply.
+const GO_ON: &str = ". Go on where it ends. Send less at once, and nothing that was stopped.]";
 
 /// The subagent that a conversation belongs to.
 #[derive(Debug, Clone)]
@@ -52,13 +54,15 @@ pub(crate) struct Conversation {
     pub rounds: usize,
     /// True if a hook did not let this turn end.
     pub is_held: bool,
+    /// True if the newest reply of this turn was not enough.
+    pub has_failed: bool,
 }
 
 impl Conversation {
     pub fn new(transcript: Transcript, request: Request, subagent: Option<Subagent>, max_rounds: usize) -> Self {
         // All of a subagent's work is one turn. The session's next turn begins at 0.
         let rounds = transcript.history.messages.iter().filter(|message| message.is_reply()).count();
-        Self { transcript, request, subagent, max_rounds, rounds, is_held: false }
+        Self { transcript, request, subagent, max_rounds, rounds, is_held: false, has_failed: false }
     }
 
     /// The names of the tools.
@@ -92,7 +96,7 @@ impl Conversation {
             Step::Finish => match self.held_by_a_hook(host)? {
                 Some(why) => {
                     self.is_held = true;
-                    self.transcript.prompt(&new_id(), &json!(format!("Stop hook feedback:\n{why}")))?;
+                    self.transcript.remark(&format!("Stop hook feedback:\n{why}"))?;
                 }
                 None => return Ok(Some(End::Finished(self.transcript.history.last_words()))),
             },
@@ -103,6 +107,7 @@ impl Conversation {
                 }
                 return self.ask(host);
             }
+            Step::Tell(fault) => self.transcript.remark(&format!("[{}{GO_ON}", fault.words()))?,
             Step::SayUnknown(call) => self.answer(host, &call, &Outcome::error(UNKNOWN))?,
             Step::Make(call) | Step::LookIntoMailbox(call) => return self.make(host, &call),
         }
@@ -136,17 +141,20 @@ impl Conversation {
 
     /// Asks the model and takes its reply in. Returns the end of the turn if there is no whole reply.
     fn ask(&mut self, host: &mut Host) -> Result<Option<End>> {
-        let body: Arc<str> = model::body(&self.request, &self.transcript.history, &host.session).to_string().into();
+        let mut max_tokens = host.api.max_tokens(&self.request.model);
         let (mut attempt, mut pause) = (0, FIRST_PAUSE);
         loop {
-            let failure = match self.hear(host, Arc::clone(&body))? {
+            let body = model::body(&self.request, &self.transcript.history, &host.session, max_tokens).to_string();
+            let failure = match self.hear(host, body.into())? {
                 Ok(reply) if reply.is_complete => {
                     let message = reply.into_message();
                     self.transcript.reply(&message)?;
                     self.rounds += 1;
                     model::add_usage(&mut host.usage, &message["usage"]);
                     host.events.reply(&message, self.parent());
-                    return Ok(None);
+                    let fault = self.transcript.history.messages.last().and_then(Fault::of);
+                    let had_failed = std::mem::replace(&mut self.has_failed, fault.is_some());
+                    return Ok(fault.filter(|fault| had_failed || *fault == Fault::Full).map(End::Faulty));
                 }
                 Ok(cut) => {
                     // Before the end of the process, nothing is written: the next process asks again.
@@ -160,6 +168,13 @@ impl Conversation {
                 }
                 Err(failure) => failure,
             };
+            if let Some(room) = host.api.room(&self.request.model, &failure).filter(|room| *room < max_tokens) {
+                max_tokens = room;
+                continue;
+            }
+            if failure.is_about_the_context() {
+                return Ok(Some(End::Faulty(Fault::Full)));
+            }
             attempt += 1;
             let wait = failure.retry_after.unwrap_or(pause);
             if !failure.may_pass() || attempt > host.api.max_retries || wait > LONGEST_PAUSE {
@@ -191,8 +206,8 @@ impl Conversation {
                 Some(Happening::Model(of, heard)) if of == number => match heard {
                     Heard::Event(event) => {
                         host.events.piece(&event, self.parent());
-                        if let Err(why) = reply.take(&event) {
-                            return Ok(Err(Failure::broken(why)));
+                        if let Err(failure) = reply.take(&event) {
+                            return Ok(Err(failure));
                         }
                         if reply.is_complete {
                             return Ok(Ok(reply));

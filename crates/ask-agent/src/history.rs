@@ -34,10 +34,12 @@ pub(crate) struct Message {
 /// The meaning of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// Words for the model.
+    /// Words of the user.
     Prompt,
-    /// The model's reply.
-    Reply,
+    /// Words of this program.
+    Remark,
+    /// The model's reply, and why it stopped, in the API's word.
+    Reply(String),
     /// The result of the call with this id.
     Result(String),
 }
@@ -58,10 +60,12 @@ pub(crate) struct History {
 pub(crate) const BEGUN: &str = "tool_begun";
 pub(crate) const DEFERRED: &str = "hook_deferred_tool";
 pub(crate) const REWOUND: &str = "rewound";
+/// The field of an entry with words of this program, as in Claude Code's transcripts.
+pub(crate) const REMARK: &str = "isMeta";
 
 impl Message {
     pub fn is_reply(&self) -> bool {
-        self.kind == Kind::Reply
+        matches!(self.kind, Kind::Reply(_))
     }
 }
 
@@ -77,7 +81,8 @@ impl History {
             (Some("assistant"), _) => {
                 self.model = entry["message"]["model"].as_str().map(str::to_owned).or(self.model.take());
                 let content = blocks(&entry["message"]["content"]);
-                self.messages.push(Message { uuid: text(&entry["uuid"]), content, kind: Kind::Reply });
+                let kind = Kind::Reply(text(&entry["message"]["stop_reason"]));
+                self.messages.push(Message { uuid: text(&entry["uuid"]), content, kind });
             }
             (_, Some(BEGUN)) => drop(self.begun.insert(text(&mark["toolUseID"]))),
             (_, Some(DEFERRED)) => self.waiting = Some(text(&mark["toolUseID"])),
@@ -98,7 +103,8 @@ impl History {
             self.messages.push(Message { uuid: uuid.clone(), content: vec![block], kind: Kind::Result(call) });
         }
         if !words.is_empty() {
-            self.messages.push(Message { uuid, content: words, kind: Kind::Prompt });
+            let kind = if entry[REMARK] == true { Kind::Remark } else { Kind::Prompt };
+            self.messages.push(Message { uuid, content: words, kind });
         }
     }
 

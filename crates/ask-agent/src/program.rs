@@ -13,7 +13,7 @@ use crate::history::Kind;
 use crate::host::{Host, Queued};
 use crate::model::Api;
 use crate::settings::Settings;
-use crate::step::{End, Stop};
+use crate::step::{End, Fault, Stop};
 use crate::transcript::{self, Transcript, new_id};
 use crate::{person, task};
 use askbox_agent::claude;
@@ -188,7 +188,7 @@ impl Running {
             host.taken.push(message.uuid);
         }
         conversation.init(host);
-        (conversation.rounds, conversation.is_held) = (0, false);
+        (conversation.rounds, conversation.is_held, conversation.has_failed) = (0, false, false);
         let end = conversation.go_on(host)?;
         if let End::Waits(call) = &end {
             conversation.transcript.wait(call)?;
@@ -210,6 +210,16 @@ impl Running {
 fn result(conversation: &Conversation, host: &Host, end: End, began: Instant) -> Result<(Value, String)> {
     let (own, text) = match end {
         End::Finished(words) => (json!({ "terminal_reason": "completed", "stop_reason": "end_turn", "result": words }), words),
+        End::Faulty(fault) => {
+            let (reason, stop) = match fault {
+                Fault::Refused => ("api_error", Some("refusal")),
+                Fault::Full => ("blocking_limit", None),
+                Fault::Cut => ("completed", Some("max_tokens")),
+                Fault::Empty => ("completed", None),
+            };
+            let words = format!("The turn has no result: {}.", fault.words());
+            (json!({ "is_error": true, "terminal_reason": reason, "stop_reason": stop, "result": words }), words)
+        }
         End::Waits(call) => {
             if host.events.format == Format::Text {
                 program::say(&format!("hint: once it is answered, go on with: ask-agent --resume {}\n", host.session));

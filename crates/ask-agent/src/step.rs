@@ -1,6 +1,8 @@
 //! The next step, as a function of the history alone; and why no step is next.
 
-use crate::history::{Call, History};
+use serde_json::Value;
+
+use crate::history::{Call, History, Kind, Message};
 use crate::model::Failure;
 use crate::tool_names::ASK_USER;
 
@@ -17,8 +19,48 @@ pub(crate) enum Step {
     LookIntoMailbox(Call),
     /// The process died during the call. The model learns that the outcome is unknown.
     SayUnknown(Call),
+    /// The model is told why its reply is not enough.
+    Tell(Fault),
     /// The turn is over.
     Finish,
+}
+
+/// Why a reply is not enough. The model is told once, and goes on. The second such reply in a row ends the turn, and so does a full
+/// context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It reached the limit on tokens.
+    Cut,
+    /// The context of the model is full.
+    Full,
+    /// It has no words and no calls.
+    Empty,
+    /// The model, or the API, refused to go on.
+    Refused,
+}
+
+impl Fault {
+    pub fn of(reply: &Message) -> Option<Self> {
+        let Kind::Reply(stop) = &reply.kind else { return None };
+        let is_content = |block: &Value| block["type"] == "tool_use" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty());
+        match stop.as_str() {
+            "max_tokens" => Some(Self::Cut),
+            "model_context_window_exceeded" => Some(Self::Full),
+            "refusal" => Some(Self::Refused),
+            "pause_turn" => None,
+            _ => (!reply.content.iter().any(is_content)).then_some(Self::Empty),
+        }
+    }
+
+    /// The same in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Cut => "the reply reached the limit on tokens and was cut",
+            Self::Full => "the context of the model is full",
+            Self::Empty => "the reply is empty",
+            Self::Refused => "the reply was stopped as a refusal",
+        }
+    }
 }
 
 /// Why the work is to end before its time.
@@ -42,6 +84,8 @@ pub(crate) enum End {
     Stopped(Stop),
     /// The API gave no reply.
     Failed(Failure),
+    /// The replies were not enough.
+    Faulty(Fault),
     /// The model was asked as often as it may be.
     MaxRounds(usize),
 }
@@ -57,14 +101,15 @@ pub(crate) fn next(history: &History) -> Step {
     }
     match history.messages.last() {
         None => Step::Wait,
-        Some(newest) if !newest.is_reply() => Step::AskModel,
-        Some(_) => Step::Finish,
+        Some(Message { kind: Kind::Reply(stop), .. }) if stop == "pause_turn" => Step::AskModel,
+        Some(newest) if newest.is_reply() => Fault::of(newest).map_or(Step::Finish, Step::Tell),
+        Some(_) => Step::AskModel,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::history::BEGUN;

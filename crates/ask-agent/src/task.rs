@@ -65,6 +65,7 @@ pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result
             Ok(Outcome::error(format!("The agent was stopped after {most} rounds, without a conclusion. Its last words:\n{words}")))
         }
         End::ByHook => Ok(Outcome::error("A hook ended the agent's work.")),
+        End::Faulty(fault) => Ok(Outcome::error(format!("The agent ended without a conclusion: {}", fault.words()))),
         end @ (End::Waits(_) | End::Stopped(_) | End::Failed(_)) => Err(end),
     })
 }

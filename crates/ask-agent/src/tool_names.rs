@@ -9,9 +9,6 @@ pub(crate) const TODO: &str = "TodoWrite";
 pub(crate) const TASK: &str = "Task";
 pub(crate) const ASK_USER: &str = "AskUserQuestion";
 
-/// All tools, in the order in which the model reads of them.
-pub(crate) const ALL: [&str; 8] = [TASK, BASH, READ, WRITE, EDIT, GLOB, TODO, ASK_USER];
-
 /// The name of the subagent without a definition.
 pub(crate) const GENERAL: &str = "general-purpose";
 

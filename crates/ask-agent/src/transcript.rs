@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::history::{BEGUN, Call, DEFERRED, History, REWOUND};
+use crate::history::{BEGUN, Call, DEFERRED, History, REMARK, REWOUND};
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Result, disk, time};
 
@@ -67,6 +67,11 @@ impl Transcript {
     /// Adds the words of a user. The model reads them with its next request.
     pub fn prompt(&mut self, uuid: &str, content: &Value) -> Result<()> {
         self.user(uuid, content, json!({}))
+    }
+
+    /// Adds words of this program.
+    pub fn remark(&mut self, words: &str) -> Result<()> {
+        self.user(&new_id(), &json!([{ "type": "text", "text": words }]), json!({ REMARK: true }))
     }
 
     /// Adds a reply of the model. It is durable before a tool of it is called.

@@ -220,7 +220,7 @@ fn verdict(
         }
         Some("max_turns") => Verdict::MaxTurns,
         Some("budget_exhausted") => Verdict::Budget,
-        Some("blocking_limit") => Verdict::TooLong,
+        Some("blocking_limit" | "prompt_too_long") => Verdict::TooLong,
         None if deferred => self::deferred(wire.deferred_tool_use)?,
         None if subtype == "error_max_turns" => Verdict::MaxTurns,
         None if subtype == "error_max_budget_usd" => Verdict::Budget,

@@ -2,21 +2,30 @@
 //!
 //! Encryption without C: rustls with the cryptography of graviola, and the certificates that the system trusts.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
+use regex_lite::Regex;
 use serde_json::Value;
 use ureq::tls::TlsConfig;
 
 use askbox_mailbox::{Error, Result, text, thread};
 
 const URL: &str = "https://api.anthropic.com";
+/// The tokens of a reply that are asked for: as many as any model gives. A model that gives fewer says so.
+const MOST_TOKENS: u64 = 128_000;
+/// A reply with less room than this would be cut at once.
+const LEAST_TOKENS: u64 = 1_000;
 /// How long the API may be silent before the connection counts as broken. It sends a `ping` now and then.
 const SILENCE: Duration = Duration::from_secs(300);
 const CONNECT: Duration = Duration::from_secs(30);
 /// The longest line of a stream, in bytes.
 const LONGEST_LINE: u64 = 32 << 20;
+
+/// Errors without an HTTP status that the same request meets again.
+const FINAL: [&str; 5] = ["invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error"];
 
 /// A part of the reply to a request.
 #[derive(Debug)]
@@ -45,9 +54,20 @@ impl Failure {
         Self { kind: "connection_failed".into(), message: message.into(), ..Self::default() }
     }
 
+    /// The API's own error. In the middle of a stream, it comes without an HTTP status.
+    pub fn of_error(error: &Value, status: Option<u16>) -> Self {
+        let text = |key: &str| error[key].as_str().unwrap_or("api_error").to_owned();
+        Self { status, kind: text("type"), message: text("message"), retry_after: None }
+    }
+
+    /// True if the messages do not fit into the model's context.
+    pub fn is_about_the_context(&self) -> bool {
+        ["prompt is too long", "exceed context limit"].iter().any(|words| self.message.contains(words))
+    }
+
     /// True if the same request may succeed later.
     pub fn may_pass(&self) -> bool {
-        self.status.is_none_or(askbox_agent::stream::waiting_mends)
+        self.status.map_or_else(|| !FINAL.contains(&self.kind.as_str()), askbox_agent::stream::waiting_mends)
     }
 }
 
@@ -58,6 +78,9 @@ pub(crate) struct Api {
     headers: Vec<(&'static str, String)>,
     /// How often a request is repeated.
     pub max_retries: u32,
+    /// The most tokens of a reply, as the operator wants it; and as each model's API has said.
+    wanted: u64,
+    most: HashMap<String, u64>,
 }
 
 /// A request that was sent. Dropping it tells its thread to read no further.
@@ -96,7 +119,27 @@ impl Api {
             url: format!("{}/v1/messages", base.trim_end_matches('/')),
             headers,
             max_retries: set("CLAUDE_CODE_MAX_RETRIES").and_then(|n| n.parse().ok()).unwrap_or(10),
+            wanted: set("CLAUDE_CODE_MAX_OUTPUT_TOKENS").and_then(|n| n.parse().ok()).unwrap_or(MOST_TOKENS),
+            most: HashMap::new(),
         })
+    }
+
+    /// The most tokens of a reply of this model.
+    pub fn max_tokens(&self, model: &str) -> u64 {
+        self.most.get(model).map_or(self.wanted, |most| self.wanted.min(*most))
+    }
+
+    /// The most tokens that a reply may have after this failure. The API says so in its message: `max_tokens: 128000 > 64000, …` is the
+    /// model's limit, and `… exceed context limit: 174167 + 64000 > 200000, …` leaves what the input leaves.
+    pub fn room(&mut self, model: &str, failure: &Failure) -> Option<u64> {
+        let said = Regex::new(r"(?:(\d+) \+ |max_tokens: )\d+ > (\d+)").ok()?;
+        let found = said.captures(&failure.message)?;
+        let most = found.get(2)?.as_str().parse::<u64>().ok()?;
+        let Some(input) = found.get(1) else {
+            self.most.insert(model.to_owned(), most);
+            return Some(most);
+        };
+        most.checked_sub(input.as_str().parse().ok()?).filter(|room| *room >= LEAST_TOKENS)
     }
 
     /// Sends a request. `hear` gets each part of the reply, in another thread, and says whether anybody still listens.
@@ -120,12 +163,8 @@ fn listen(mut response: ureq::http::Response<ureq::Body>, tell: &impl Fn(Heard) 
         let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let body = response.body_mut().read_to_string().unwrap_or_default();
         let error = serde_json::from_str::<Value>(&body).map(|body| body["error"].clone()).unwrap_or_default();
-        return Err(Failure {
-            status: Some(status),
-            kind: error["type"].as_str().unwrap_or("api_error").to_owned(),
-            message: error["message"].as_str().map_or_else(|| text::excerpt(&body, 200), str::to_owned),
-            retry_after: retry_after.map(Duration::from_secs),
-        });
+        let failure = Failure { retry_after: retry_after.map(Duration::from_secs), ..Failure::of_error(&error, Some(status)) };
+        return Err(if error["message"].is_string() { failure } else { Failure { message: text::excerpt(&body, 200), ..failure } });
     }
     let mut lines = BufReader::new(response.body_mut().as_reader());
     let mut line = String::new();

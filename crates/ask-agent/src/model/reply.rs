@@ -1,6 +1,12 @@
 //! Puts the events of a streamed reply together.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::model::api::Failure;
+use askbox_mailbox::text;
+
+/// The input of a call that was cut, or is not JSON for another reason, as Claude Code writes it. Such a call is not made.
+pub(crate) const UNPARSED: &str = "__unparsedToolInput";
 
 /// A reply, as far as it has come.
 #[derive(Debug, Default)]
@@ -16,8 +22,8 @@ impl Reply {
     /// Takes in one event.
     ///
     /// # Errors
-    /// The API's words, if it reports an error in the middle of a reply; or what is wrong with the event.
-    pub fn take(&mut self, event: &Value) -> Result<(), String> {
+    /// The API's error in the middle of a reply; or what is wrong with the event.
+    pub fn take(&mut self, event: &Value) -> Result<(), Failure> {
         let delta = &event["delta"];
         match event["type"].as_str() {
             Some("message_start") => self.message = object(&event["message"])?,
@@ -26,7 +32,7 @@ impl Reply {
                 self.input.clear();
             }
             Some("content_block_delta") => {
-                let Some(block) = self.blocks.last_mut() else { return Err("a piece came before its block".into()) };
+                let Some(block) = self.blocks.last_mut() else { return Err(Failure::broken("a piece came before its block")) };
                 match delta["type"].as_str() {
                     Some("text_delta") => append(block, "text", delta),
                     Some("thinking_delta") => append(block, "thinking", delta),
@@ -36,7 +42,8 @@ impl Reply {
                 }
             }
             Some("content_block_stop") if !self.input.trim().is_empty() => {
-                let input = serde_json::from_str(&self.input).map_err(|e| format!("the input of a tool call is not JSON: {e}"))?;
+                let unparsed = || json!({ UNPARSED: { "raw": text::excerpt(&self.input, 200), "len": self.input.len() } });
+                let input = serde_json::from_str(&self.input).unwrap_or_else(|_| unparsed());
                 if let Some(block) = self.blocks.last_mut() {
                     block.insert("input".into(), input);
                 }
@@ -48,7 +55,7 @@ impl Reply {
                 self.message.insert("usage".into(), usage.into());
             }
             Some("message_stop") => self.is_complete = true,
-            Some("error") => return Err(event["error"]["message"].as_str().unwrap_or("an error").to_owned()),
+            Some("error") => return Err(Failure::of_error(&event["error"], None)),
             _ => {}
         }
         Ok(())
@@ -77,8 +84,8 @@ fn is_empty(text: &Map<String, Value>) -> bool {
 }
 
 /// A part of the reply. The API sends no other form than an object.
-fn object(part: &Value) -> Result<Map<String, Value>, String> {
-    part.as_object().cloned().ok_or_else(|| "a part of the reply is no object".into())
+fn object(part: &Value) -> Result<Map<String, Value>, Failure> {
+    part.as_object().cloned().ok_or_else(|| Failure::broken("a part of the reply is not an object"))
 }
 
 /// Adds a piece to the text with this name.
@@ -97,8 +104,6 @@ pub(crate) fn add_usage(sum: &mut Value, usage: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -10,8 +10,6 @@ use crate::history::History;
 
 /// The model without `--model`, `$ANTHROPIC_MODEL` or a session.
 pub(crate) const MODEL: &str = "claude-sonnet-4-5";
-/// The most tokens of a reply.
-const MAX_TOKENS: u32 = 8000;
 
 /// A request without its messages: what stays the same in a conversation.
 #[derive(Debug, Clone)]
@@ -21,8 +19,8 @@ pub(crate) struct Request {
     pub tools: Vec<Value>,
 }
 
-/// The body.
-pub(crate) fn body(request: &Request, history: &History, session: &str) -> Value {
+/// The body. A reply has at most `max_tokens`.
+pub(crate) fn body(request: &Request, history: &History, session: &str, max_tokens: u64) -> Value {
     let mut tools = request.tools.clone();
     tools.last_mut().into_iter().for_each(keep);
     let mut system = json!([{ "type": "text", "text": request.system }]);
@@ -33,7 +31,7 @@ pub(crate) fn body(request: &Request, history: &History, session: &str) -> Value
     }
     let mut body = json!({
         "model": request.model,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": max_tokens,
         "system": system,
         "tools": tools,
         "messages": null,
@@ -71,7 +69,7 @@ mod tests {
         for n in 0..5 {
             let input = json!({"x": 1.50, "b": n, "a": "é\n"});
             history.take(&json!({"type": "user", "uuid": format!("u{n}"), "message": {"content": format!("p{n}")}}));
-            let mut body = body(&request, &history, "id");
+            let mut body = body(&request, &history, "id", 1000);
             let marks = body.to_string().matches("cache_control").count();
             assert_eq!(marks, if n == 0 { 3 } else { 4 });
             without_marks(&mut body);

@@ -168,6 +168,7 @@ pub fn of_api_error(status: Option<u16>, error_type: &str, message: &str) -> Cla
         Some(400..=499) => Class::InvalidRequest,
         _ if says(&["authentication", "permission", "oauth", "api key", "login"]) => Class::Authentication,
         _ if says(&["invalid_request", "not_found"]) => Class::InvalidRequest,
+        _ if says(&["max_output_tokens"]) => Class::Agent,
         _ => Class::Throttled,
     }
 }

@@ -16,6 +16,9 @@
 //! | `"every_session":true` | in an API error: its `times` are counted over all sessions, not in each |
 //! | `"resets_at":s` | in an API error: the plan's limit of five hours is reached until this second since 1970 |
 //! | `"refuses":true` | beside a `text`: the model refuses to go on |
+//! | `"stop":"max_tokens"` | in a reply: why the model stopped; with `"half":true`, in the middle of a call's input |
+//! | `{"cut":true,"error":"overloaded_error"}` | in place of the break: the stream reports this error |
+//! | `"usage":{..}` | in a reply: tokens in place of the usual ones |
 //! | `"delay_ms":ms` | alone or in another step: wait before the first byte |
 //! | `"once":"/a/file"` | in a reply: wait before the first byte until this file exists |
 //!
@@ -376,6 +379,9 @@ fn fault(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
         for (index, block) in blocks(step).iter().enumerate() {
             say_block(to, index, block, &json!({"stall": true}))?;
         }
+        if let Some(kind) = step["error"].as_str() {
+            to.event(&serde_json::from_str(&error_body(kind)).map_err(io::Error::other)?)?;
+        }
         return Ok(false);
     };
     let kind = match status {
@@ -405,10 +411,11 @@ fn speak(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
     let stall = step["stall"] == true;
     let blocks = blocks(step);
     let tools = blocks.iter().any(|block| block["type"] == "tool_use");
-    let reason = match step["refuses"] == true {
-        true => "refusal",
-        false if tools => "tool_use",
-        false => "end_turn",
+    let reason = match step["stop"].as_str() {
+        Some(reason) => reason,
+        None if step["refuses"] == true => "refusal",
+        None if tools => "tool_use",
+        None => "end_turn",
     };
     if body["stream"] != true {
         if stall {
@@ -432,8 +439,8 @@ fn speak(to: &mut Connection, body: &Value, step: &Value) -> io::Result<bool> {
         to.pause(None);
         return Ok(false);
     }
-    to.event(&json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
-        "usage": {"output_tokens": 100}}))?;
+    let usage = step.get("usage").cloned().unwrap_or_else(|| json!({"output_tokens": 100}));
+    to.event(&json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": usage}))?;
     to.event(&json!({"type": "message_stop"}))?;
     to.end_stream().map(|()| true)
 }
@@ -448,7 +455,9 @@ fn say_block(to: &mut Connection, index: usize, block: &Value, step: &Value) -> 
         pieces.into_iter().map(delta).collect()
     } else {
         start["input"] = json!({});
-        vec![json!({"type": "input_json_delta", "partial_json": block["input"].to_string()})]
+        let input = block["input"].to_string();
+        let said = if step["half"] == true { &input[..input.len() / 2] } else { &input };
+        vec![json!({"type": "input_json_delta", "partial_json": said})]
     };
     to.event(&json!({"type": "content_block_start", "index": index, "content_block": start}))?;
     let gap = step["chunk_ms"].as_u64().map(Duration::from_millis);
