@@ -2,6 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::agent::scene::{SESSION, Scene};
 use crate::support::{in_parallel, needs, output, strace};
@@ -20,6 +21,34 @@ fn traced(scene: &Scene, before: &[String]) -> crate::support::Outcome {
 
 mod promises {
     use super::*;
+
+    /// A tool whose effect comes late, from a process below its shell. The model looks before it repeats the call.
+    #[test]
+    fn a_paid_tool_takes_effect_once_however_its_agent_is_killed() {
+        let pay = r#"(sleep 0.1; echo paid >> effects; sleep 0.1); true"#;
+        let look = "[ -e effects ] || echo paid >> effects";
+        let bash = |command: &str| serde_json::json!({"tool": "Bash", "input": {"command": command}});
+        let task = format!("x @@{}", serde_json::json!([bash(pay), bash(look), {"text": "all done"}]));
+        let (unknown, running) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        in_parallel(4, &(0..100).collect::<Vec<u64>>(), |n| {
+            let scene = Scene::new();
+            let mut agent = scene.agent(&["--session-id", SESSION]).arg(&task).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(n * 4));
+            agent.kill().unwrap();
+            agent.wait().unwrap();
+            let next = scene.go_on();
+            let next = if next.stderr.contains("No conversation found") || scene.turns().is_empty() { scene.begin(&task) } else { next };
+            let told = scene.turns().last().unwrap().tool_results();
+            unknown.fetch_add(usize::from(told[0].contains("the outcome is unknown")), Ordering::Relaxed);
+            running.fetch_add(usize::from(told[0].contains("It still ran")), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(400));
+            let effects = std::fs::read_to_string(scene.path("effects")).unwrap_or_default();
+            assert_eq!(effects, "paid\n", "killed after {} ms: {told:?}\n{next:?}", n * 4);
+        });
+        let (unknown, running) = (unknown.into_inner(), running.into_inner());
+        eprintln!("of 100 kills, the outcome was unknown {unknown} times, and the tool still ran {running} times");
+        assert!(unknown > 10 && running > 0, "unknown {unknown}, running {running}");
+    }
 
     #[test]
     fn a_turn_killed_anywhere_goes_on_and_repeats_nothing_unseen() {

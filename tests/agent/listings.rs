@@ -33,7 +33,7 @@ fn the_description_of_task_names_each_agent_file() {
     );
     assert!(tool["description"].as_str().unwrap().contains(&expected), "{tool:#}");
     assert_eq!(tool["input_schema"]["required"], json!(["subagent_type", "prompt"]));
-    assert_eq!((&request["max_tokens"], &request["model"]), (&json!(8000), &json!("claude-sonnet-4-5")));
+    assert_eq!((&request["max_tokens"], &request["model"]), (&json!(128_000), &json!("claude-sonnet-4-5")));
     assert_eq!(request["messages"].as_array().unwrap().len(), 1);
 }
 

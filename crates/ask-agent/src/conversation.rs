@@ -10,6 +10,7 @@ use crate::history::Call;
 use crate::host::{Happening, Host};
 use crate::model::{self, Failure, Heard, Reply, Request};
 use crate::outcome::Outcome;
+use crate::process;
 use crate::rules::hooks;
 use crate::step::{self, End, Fault, Step, Stop};
 use crate::transcript::{Transcript, new_id};
@@ -24,6 +25,7 @@ const OWN_LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What the model reads about a call that a died process had begun.
 const UNKNOWN: &str = "[Tool call interrupted: the process died before the result was recorded, so the outcome is unknown. \
                        The call may have been made in whole or in part. Look before you repeat it.]";
+const ENDED: &str = " It still ran, and was ended now.";
 /// What the model reads about a call that was not made because a person interrupted the turn. `relaunch` knows both texts.
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected: it was not made.";
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
@@ -108,7 +110,10 @@ impl Conversation {
                 return self.ask(host);
             }
             Step::Tell(fault) => self.transcript.remark(&format!("[{}{GO_ON}", fault.words()))?,
-            Step::SayUnknown(call) => self.answer(host, &call, &Outcome::error(UNKNOWN))?,
+            Step::SayUnknown(call) => {
+                let ended = if process::end_left_over(&process::mark(host, &call)) { ENDED } else { "" };
+                self.answer(host, &call, &Outcome::error(format!("{UNKNOWN}{ended}")))?;
+            }
             Step::Make(call) | Step::LookIntoMailbox(call) => return self.make(host, &call),
         }
         Ok(None)

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | a message or a tool result for the model | ask the model |
 //! | a tool call without a result | make the call |
-//! | a tool call that was begun and has no result | tell the model that the outcome is unknown |
+//! | a tool call that was begun and has no result | end what still runs of it; tell the model that the outcome is unknown |
+//! | a reply that was cut, refused or empty | tell the model, once |
 //! | a call that asks a person, without a result | look into the mailbox: take the answer, or exit |
 //! | the model's last words | the turn is over |
 //!

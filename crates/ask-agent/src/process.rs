@@ -1,18 +1,25 @@
 //! Runs a shell command to its end, while messages and signals are attended to.
+//!
+//! If this process is killed, the kernel ends the shell. The programs below the shell go on: the next process finds them by the mark of
+//! their call, and ends them before the model is told.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::history::Call;
 use crate::host::{Happening, Host};
 use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::error::IoContext;
+use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::platform::processes::{self, Seen};
 use askbox_mailbox::{Result, thread};
+use askbox_run::process::launch::command_tied_to_this_thread;
 
 /// How long a command may take to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
@@ -39,16 +46,40 @@ pub(crate) enum Output {
     Apart,
 }
 
+/// The variable that marks the processes of a call: `SESSION/CALL`.
+const CALL: &str = "ASK_AGENT_CALL";
+
+/// The mark of a call.
+pub(crate) fn mark(host: &Host, call: &Call) -> String {
+    format!("{}/{}", host.session, call.id)
+}
+
+/// Ends what still runs of a call whose process was killed. Returns true if anything did.
+pub(crate) fn end_left_over(mark: &str) -> bool {
+    // Each environment is read behind the handle: a pid may have been reused before.
+    let is_left = |pid: i32| Some(Seen::at(pid)?.environment()?.get(CALL)? == mark);
+    let opened = |pid: i32| ProcessHandle::open(pid.unsigned_abs()).filter(|_| is_left(pid) == Some(true));
+    let left = || processes::all().filter_map(|process| opened(process.pid())).collect::<Vec<_>>();
+    let mut ended = false;
+    for signal in [Signal::TERM, Signal::KILL, Signal::KILL, Signal::KILL] {
+        let left = left();
+        ended |= !left.is_empty();
+        left.iter().for_each(|process| process.signal(signal));
+        left.iter().all(|process| process.wait_gone(TERM_GRACE));
+    }
+    ended
+}
+
 /// Runs `sh -c` (`bash -c` if there is a bash) in the working folder. The output goes into files without a name: a background process that keeps them
-/// open holds nobody up.
-pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output, limit: Duration) -> Result<Ran> {
+/// open holds nobody up. `mark` is that of the call; empty for a hook.
+pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output, limit: Duration, mark: &str) -> Result<Ran> {
     let temporary = || tempfile::tempfile().io("create", "a temporary file");
     let (mut stdout, mut stderr, mut stdin) = (temporary()?, temporary()?, temporary()?);
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).io("write", "a temporary file")?;
     let copy = |file: &File| file.try_clone().io("open", "a temporary file");
     let errors = if output == Output::Together { copy(&stdout)? } else { copy(&stderr)? };
     let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
-    let mut program = Command::new(shell);
+    let mut program = command_tied_to_this_thread(shell.as_ref());
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {
         program.env_remove(name);
     });
@@ -57,6 +88,7 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output,
         .arg(command)
         .current_dir(&host.cwd)
         .envs(host.tool_env())
+        .env(CALL, mark)
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::from(copy(&stdout)?))
         .stderr(Stdio::from(errors))

@@ -35,7 +35,7 @@ pub(crate) fn call(host: &mut Host, call: &Call, place: Option<&Place>) -> Resul
     if call.name == BASH
         && let Some(command) = call.text("command")
     {
-        return bash(host, command, call.input.get("timeout").and_then(Value::as_u64));
+        return bash(host, call, command);
     }
     Ok(of_files(host, call, place).map_or_else(Outcome::error, Outcome::ok))
 }
@@ -58,11 +58,11 @@ fn of_files(host: &Host, call: &Call, place: Option<&Place>) -> Result<String, S
     }
 }
 
-/// Runs a shell command. `timeout` is in milliseconds.
-fn bash(host: &mut Host, command: &str, timeout: Option<u64>) -> Result<Outcome> {
+/// Runs a shell command.
+fn bash(host: &mut Host, call: &Call, command: &str) -> Result<Outcome> {
     let usual = || std::env::var("BASH_DEFAULT_TIMEOUT_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(USUAL);
-    let limit = Duration::from_millis(timeout.unwrap_or_else(usual).clamp(1, LONGEST));
-    let ran = process::shell(host, command, "", Output::Together, limit)?;
+    let limit = Duration::from_millis(call.input.get("timeout").and_then(Value::as_u64).unwrap_or_else(usual).clamp(1, LONGEST));
+    let ran = process::shell(host, command, "", Output::Together, limit, &process::mark(host, call))?;
     let output = shorten(ran.stdout.trim_end(), OUTPUT);
     Ok(match (ran.status, ran.cut) {
         (0, None) => Outcome::ok(output),
