@@ -7,9 +7,7 @@ use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::surfaces;
-use askbox::commands::{
-    agents, complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, tree, trial,
-};
+use askbox::commands::{complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, tree, trial};
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::error::Result;
@@ -36,7 +34,6 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Setup(args) => setup::run(&args, context),
         Command::Init(args) => init::run(&args),
         Command::Keygen(args) => keygen::run(&args),
-        Command::Agents(args) => agents::run(&args),
         Command::Complete { words } => complete::run(&words),
         Command::AskAnswer { words } => machines::run(&words, context, askbox_inbox::open),
         Command::Count(args) => count::run(&args),
@@ -47,6 +44,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
             NotifyCommand::Test(args) => notify::run(&args, context),
         },
         Command::Hook(args) => hook::run(&args, context),
+        Command::Agents(_) => Err(surfaces::missing("agents")),
         Command::Live(_) => Err(surfaces::missing("live")),
         Command::Mcp(_) => Err(surfaces::missing("mcp")),
         Command::Sync(_) => Err(surfaces::missing("sync")),

@@ -24,6 +24,8 @@ pub use askbox_run::{chain, gc, log};
 pub use askbox_acp as acp;
 #[cfg(feature = "askbox")]
 pub use askbox_agent as agent;
+#[cfg(feature = "agents")]
+pub use askbox_definitions as definitions;
 #[cfg(feature = "askbox")]
 pub use askbox_inbox as inbox;
 #[cfg(feature = "live")]

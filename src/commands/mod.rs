@@ -3,7 +3,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `args` | the arguments of the commands |
-//! | `agents` | `askbox agents`: the agents that are defined for claude |
 //! | `claude_md` | the section of a CLAUDE.md that teaches agents to ask |
 //! | `complete` | completions for a shell, from the mailbox |
 //! | `count` | `askbox count`: the number of questions that wait |
@@ -23,7 +22,6 @@
 //! | `tree` | `askbox tree`: every workflow under its parent |
 //! | `trial` | `askbox trial`: asks the person one question as an agent would |
 
-pub mod agents;
 pub mod args;
 pub mod claude_md;
 pub mod complete;

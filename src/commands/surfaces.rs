@@ -15,7 +15,7 @@ use askbox_mailbox::{Error, Result};
 use askbox_run::process::programs;
 
 /// The commands that are programs of their own, which are also the features of the package that bring them.
-const ALL: [&str; 5] = ["web", "mcp", "sync", "live", "conformance"];
+const ALL: [&str; 6] = ["agents", "web", "mcp", "sync", "live", "conformance"];
 
 /// Becomes the program of the surface that these arguments of `askbox` name, if it is installed. Returns if it is not.
 pub fn become_it(args: &[OsString]) {

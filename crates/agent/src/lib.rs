@@ -17,7 +17,6 @@
 //! | [`output`] | reads the output of any of them |
 //! | [`events`] | the events that a run records, the same for every agent program |
 //! | [`chain_signals`] | the lines by which agents of a chain say that they wait |
-//! | `definitions` | the agents that are defined in files |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -25,7 +24,6 @@ pub mod adapter;
 pub mod caller_env;
 pub mod chain_signals;
 pub mod claude;
-pub mod definitions;
 pub mod dialog;
 pub mod events;
 pub mod output;

@@ -15,8 +15,8 @@ use crate::model::{Api, Heard, add_usage};
 use crate::settings::Settings;
 use crate::step::Stop;
 use crate::transcript::new_id;
-use askbox_agent::definitions::agent_file::Agent;
 use askbox_cli::args::ask_agent_args::AskAgent;
+use askbox_definitions::agent_file::Agent;
 use askbox_mailbox::{Error, Result, thread};
 
 /// Something that happened.

@@ -17,10 +17,10 @@ use crate::step::{End, Fault, Stop};
 use crate::transcript::{self, Transcript, new_id};
 use crate::{person, task};
 use askbox_agent::claude;
-use askbox_agent::definitions::catalog::Catalog;
 use askbox_agent::transcript::{find, of_new};
 use askbox_cli::args::ask_agent_args::{AskAgent, Format};
 use askbox_cli::program;
+use askbox_definitions::catalog::Catalog;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Result};
 

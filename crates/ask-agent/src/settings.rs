@@ -9,8 +9,8 @@ use regex_lite::Regex;
 use serde_json::{Value, json};
 
 use crate::tool_names::TASK;
-use askbox_agent::definitions::agent_file;
 use askbox_cli::args::ask_agent_args::AskAgent;
+use askbox_definitions::agent_file;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Result};
 

@@ -15,7 +15,7 @@ use crate::step::End;
 use crate::tool_names::{GENERAL, TASK};
 use crate::tools;
 use crate::transcript::{self, Transcript, new_id};
-use askbox_agent::definitions::agent_file::Agent;
+use askbox_definitions::agent_file::Agent;
 use askbox_mailbox::Result;
 
 /// How often the model of a subagent is asked.

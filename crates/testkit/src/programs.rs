@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The names of askbox's programs.
-const NAMES: [&str; 7] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox", "ask-agent", "askbox-acp"];
+const NAMES: [&str; 8] = ["ask-post", "ask-answer", "checkpoint", "relaunch", "askbox", "ask-agent", "askbox-acp", "askbox-agents"];
 
 /// The folder of the programs. Cargo builds them for the tests, and puts them into the folder above the folder of the test program.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use askbox::agent::definitions::agent_file::{self, Scope};
 use askbox::config::{self, Config};
+use askbox::definitions::agent_file::{self, Scope};
 use askbox::text;
 
 use super::promises;

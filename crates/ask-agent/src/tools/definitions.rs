@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::tool_names::{GENERAL, TASK};
-use askbox_agent::definitions::agent_file::Agent;
+use askbox_definitions::agent_file::Agent;
 
 /// The definitions of these tools.
 pub(crate) fn definitions(has: impl Fn(&str) -> bool, agents: &[Agent]) -> Vec<Value> {

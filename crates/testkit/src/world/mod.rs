@@ -327,7 +327,7 @@ impl World {
     pub fn shell_as(&self, uid: u32, script: &str) -> Outcome {
         let programs = self.path("bin");
         std::fs::create_dir_all(&programs).expect("a folder");
-        for name in ["ask-post", "ask-answer", "checkpoint", "askbox"] {
+        for name in ["ask-post", "ask-answer", "checkpoint", "askbox", "askbox-agents"] {
             files::copy_program(Path::new(program(name)), &programs.join(name));
         }
         let mut command = self.shell_command(script);

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use askbox_agent::definitions::agent_file::{Agent, Finding, Level, Scope};
-use askbox_agent::definitions::catalog::Catalog;
+use crate::agent_file::{Agent, Finding, Level, Scope};
+use crate::catalog::Catalog;
 use askbox_cli::args::askbox_args::{Agents, WhatOfAgents};
 use askbox_cli::program;
 use askbox_cli::terminal::columns;
@@ -14,6 +14,9 @@ use askbox_mailbox::{Error, Result, text};
 const LONG_DESCRIPTION: usize = 8 << 10;
 
 /// `askbox agents`.
+///
+/// # Errors
+/// If the folder or the agent does not exist, or nobody reads what is printed.
 pub fn run(args: &Agents) -> Result<u8> {
     let dir = match &args.dir {
         Some(dir) if !dir.is_dir() => return Err(Error::not_found(format!("there is no folder {}", dir.display()), "check --dir")),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::definitions::front_matter::{self, FrontMatter, Problem, Required};
+use crate::front_matter::{self, FrontMatter, Problem, Required};
 
 /// The largest agent file, in bytes. Claude skips larger ones as well.
 pub const MAX_FILE: u64 = 1 << 20;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::claude;
-use crate::definitions::agent_file::{self, Agent, Finding, Level, Scope};
+use crate::agent_file::{self, Agent, Finding, Level, Scope};
+use askbox_agent::claude;
 
 /// The most files that are read in one folder.
 const MAX_FILES: usize = 2000;
