@@ -79,25 +79,17 @@ pub fn run(args: &Gc, context: &Context) -> Result<u8> {
 fn words(report: &Report) -> String {
     let removed = report.keep.map(|keep| {
         let removed = if report.dry_run { "Would remove" } else { "Removed" };
-        let archives = match report.months.len() {
-            0 => String::new(),
-            _ => format!(" {removed} the archives of {}.", report.months.join(", ")),
-        };
-        format!("{removed} {}{}.{archives}\n", amount(&report.removed, keep.0), freed(&report.removed))
+        format!("{removed} {}{}.\n", amount(&report.removed, keep.0), freed(&report.removed))
     });
     let archived = report.archived.as_ref().map(|archived| of_archived(archived, report.dry_run));
-    let indexes = (!report.indexes.is_empty()).then(|| format!("Made the lost index of {} again.\n", report.indexes.join(", ")));
-    if removed.is_none() && archived.is_none() && indexes.is_none() {
+    if removed.is_none() && archived.is_none() {
         let kept = "Everything is kept: history.keep is not configured, and history.archive is never.";
         return format!("{kept} To remove history once: askbox gc --keep 90d\n");
     }
-    removed.into_iter().chain(archived).chain(indexes).collect()
+    removed.into_iter().chain(archived).collect()
 }
 
 fn of_archived(archived: &Archived, dry_run: bool) -> String {
-    if archived.is_busy {
-        return "Archived nothing: another process archives at the moment.\n".into();
-    }
     let verb = if dry_run { "Would archive" } else { "Archived" };
     let packed =
         archived.archive_bytes.filter(|bytes| *bytes > 0).map_or_else(String::new, |bytes| format!(": {} in archive/", mib(bytes)));

@@ -163,7 +163,7 @@ const CHECKS: &[Check] = &[
     row("files", "owners, modes, links and names in the mailbox", files::look)
         .says("no_folder, no_file, link, owner, mode, stray, leftover, half_done")
         .of(Workflow),
-    row("archives", "`archive/`", history::look).says("archive, half_done"),
+    row("archives", "`archive/`", history::look).says("archive"),
     row("documents", "every question, answer, round, record, checkpoint and quarantined file", documents::look)
         .says(
             "unreadable, newer, misnamed, stale, overdue, ahead, folder, transcripts, stop_hook, \

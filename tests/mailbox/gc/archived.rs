@@ -23,22 +23,14 @@ fn json_of(world: &World, command: &str) -> Value {
     serde_json::from_str(&world.sh(command)).expect("JSON")
 }
 
-/// The files in the archives, as their lines make them again.
+/// The files in the archives. No file is in two of them.
 fn archived_files(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
-    for line in world.sh("zcat m/archive/*.jsonl.gz").lines() {
-        let line: Value = serde_json::from_str(line).expect("JSON");
-        let file = found.entry(world.in_mailbox(line["file"].as_str().expect("a path"))).or_default();
-        if let Some(text) = line["text"].as_str() {
-            file.extend(text.as_bytes());
-        } else if let Some(text) = line["latin1"].as_str() {
-            file.extend(text.chars().map(|c| u8::try_from(u32::from(c)).expect("a byte")));
-        } else {
-            let fields = line["json"].as_object().expect("a document").iter().map(|(name, value)| format!("  \"{name}\": {value}"));
-            file.extend(format!("{{\n{}\n}}\n", fields.collect::<Vec<_>>().join(",\n")).bytes());
-        }
-    }
-    found
+    world.sh(
+        "rm -rf unpacked; mkdir unpacked; for archive in m/archive/*/*.tar.gz; do tar -xzf $archive -C unpacked --keep-old-files; done",
+    );
+    let unpacked = world.path("unpacked");
+    let in_mailbox = |path: PathBuf| world.in_mailbox(path.strip_prefix(&unpacked).expect("below the folder"));
+    files(&unpacked).into_iter().map(|(path, bytes)| (in_mailbox(path), bytes)).collect()
 }
 
 #[test]
@@ -63,8 +55,8 @@ fn old_audit_files_and_old_bookings_are_archived_whole() {
     gc(&world, &[]);
     world.sh("cp kept m/audit.jsonl.9");
     gc(&world, &[]);
-    assert_eq!(world.sh("zcat m/archive/2026-01.audit.jsonl.gz m/archive/2026-02.audit.jsonl.gz"), all.trim_end());
-    assert_eq!(world.sh("zcat m/archive/2026-01.costs.jsonl.gz"), "2026-01-02.jsonl\n2026-01-03.jsonl");
+    assert_eq!(world.sh("zcat m/archive/*/audit.*.jsonl.gz"), all.trim_end());
+    assert_eq!(world.sh("zcat m/archive/2026-01/costs.*.jsonl.gz"), "2026-01-02.jsonl\n2026-01-03.jsonl");
     assert_eq!(world.sh("cat m/audit.jsonl.1"), young.trim_end());
     assert_eq!(names(world.mailbox()).into_iter().filter(|name| name.starts_with("audit.jsonl.")).collect::<Vec<_>>(), ["audit.jsonl.1"]);
     let mut left = names(&world.in_mailbox("costs"));
@@ -80,11 +72,12 @@ fn the_guide_reads_an_archive_without_askbox() {
     world.past_rounds("docs", 0..3);
     gc(&world, &[]);
     let guide = include_str!("../../../docs/guide-operator.md");
-    let commands: Vec<&str> = guide.lines().filter_map(|line| line.trim().strip_prefix("$ zcat ")).collect();
+    let is_meant = |line: &&str| line.starts_with("$ ") && line.contains("tar -");
+    let commands: Vec<&str> = guide.lines().map(str::trim).filter(is_meant).collect();
     assert_eq!(commands.len(), 2, "{commands:?}");
     for command in commands {
-        let out = world.sh(&format!("cd m; zcat {}", command.replace("2026-10", "2026-01")));
-        assert!(out.contains("Merge 2?") || out.contains("docs"), "{command}: {out}");
+        let out = world.sh(&format!("cd m; {}", command.trim_start_matches("$ ").replace("2026-10", "2026-01")));
+        assert!(out.contains("Merge 2?") || out.contains("closed/docs."), "{command}: {out}");
     }
 }
 
@@ -128,7 +121,8 @@ mod promises {
         assert!(report["left"].is_null() && report["archived"]["archive_bytes"].as_u64() > Some(0), "{report}");
         assert!(!closed(&world, "lives", &first).exists() && closed(&world, "lives", &second).exists());
         for id in ["old", "older", "back"] {
-            assert_eq!(traces(&world, &format!("{id}.")), Vec::<PathBuf>::new());
+            let left = traces(&world, &format!("{id}.")).into_iter().filter(|path| !path.starts_with(world.in_mailbox("archive")));
+            assert_eq!(left.collect::<Vec<_>>(), Vec::<PathBuf>::new());
             assert!(!world.in_mailbox(format!("runs/{id}")).exists());
         }
         // Every byte that left the mailbox is in the archive, and nothing else.
@@ -155,12 +149,7 @@ mod promises {
         assert!(["archive/2", "relaunch logs old", "askbox history old"].iter().all(|words| told.contains(words)), "{told}");
         assert!(world.refused(3, "relaunch logs back").contains("askbox history back"), "a round without a run");
         let place = world.sh("askbox history older --json | jq -r .file");
-        assert!(place.starts_with("archive/2") && place.ends_with(".jsonl.gz"), "{place}");
-        assert_eq!(world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.json.question?) | .workflow_id' | sort").lines().count(), 4);
-        assert_eq!(
-            world.sh("zcat m/archive/*.jsonl.gz | jq -r 'select(.file | endswith(\"/run.json\")) | .json.state' | uniq"),
-            "delivered"
-        );
+        assert!(place.starts_with("archive/2") && place.ends_with(".tar.gz"), "{place}");
         let audit = std::fs::read_to_string(world.in_mailbox("audit.jsonl")).expect("an audit trail");
         assert_eq!(audit.matches(r#""event":"archived""#).count(), 4, "{audit}");
         assert_eq!(json_of(&world, "relaunch status old --json")["state"], "delivered");
@@ -189,12 +178,14 @@ mod promises {
         assert_eq!(history(&world, "old").len(), 2);
 
         // Archives fall away only if the operator says how long history is kept.
-        let kept = gc(&world, &["--keep", "10y"]);
-        assert!(kept["months"].is_null(), "{kept}");
-        let kept = gc(&world, &["--keep", "0s", "--archive", "never"]);
-        assert!(kept["months"].as_array().is_some_and(|months| !months.is_empty()), "{kept}");
-        let left = names(&world.in_mailbox("archive"));
-        assert!(left.is_empty() || left.len() == 2, "only a month that goes on stays: {left:?}");
+        let archive = || files(&world.in_mailbox("archive")).len();
+        let before = archive();
+        assert_eq!((&gc(&world, &["--keep", "10y"])["rounds"], archive()), (&0.into(), before));
+        let listed = gc(&world, &["--keep", "65d", "--archive", "never", "--dry-run"]);
+        assert_eq!((listed["would_go"].as_array().map(Vec::len), archive()), (Some(3), before), "{listed}");
+        assert_eq!((&gc(&world, &["--keep", "65d", "--archive", "never"])["rounds"], archive()), (&3.into(), before - 3));
+        gc(&world, &["--keep", "0s", "--archive", "never"]);
+        assert_eq!(names(&world.in_mailbox("archive")), Vec::<String>::new());
     }
 
     #[test]
@@ -202,51 +193,17 @@ mod promises {
         let world = world();
         world.past_rounds("docs", 0..5);
         gc(&world, &["--archive", "30d"]);
-        // Another month.
-        world.past_rounds("more", 0..3);
-        for n in 0..3 {
-            world.sh(&format!("touch -d 2026-02-0{}T00:00:00Z m/closed/more.01900000-0000-7000-8000-{n:012x}.json", n + 1));
-        }
-        gc(&world, &["--archive", "30d"]);
-        let file = world.in_mailbox("archive/2026-01.jsonl.gz");
-        let mut bytes = std::fs::read(&file).expect("an archive");
+        let file = &files(&world.in_mailbox("archive/2026-01")).into_keys().nth(1).expect("an archive");
+        let mut bytes = std::fs::read(file).expect("an archive");
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0x55;
-        std::fs::write(&file, bytes).expect("writable");
+        std::fs::write(file, bytes).expect("writable");
         let out = world.run("askbox", &["history", "--json"]);
-        assert_eq!((out.status.code(), out.stdout.lines().count()), (Some(1), 4), "{}", out.words());
-        assert!(out.stderr.contains("archive/2026-01.jsonl.gz is damaged in the ") && out.stderr.contains("from 0"), "{}", out.stderr);
+        assert_eq!((out.status.code(), out.stdout.lines().count()), (Some(1), 5), "{}", out.words());
+        assert!(out.stderr.contains(&format!("{} is damaged: ", file.display())), "{}", out.stderr);
         let found = world.run("askbox", &["doctor"]).stdout;
-        assert!(found.contains("archive: archive/2026-01.jsonl.gz: ") && found.contains("is damaged in the "), "{found}");
+        assert!(found.contains("archive: archive/2026-01/docs.") && found.contains(" is damaged: "), "{found}");
         assert!(found.contains("\n  $ askbox history --limit 0 >/dev/null\n"), "{found}");
-        assert_eq!(world.ok("askbox", &["history", "more", "--json"]).lines().count(), 3);
-    }
-
-    #[test]
-    fn a_lost_index_is_named_and_made_again() {
-        let world = world();
-        world.past_rounds("docs", 0..5);
-        gc(&world, &["--archive", "30d"]);
-        let (all, index) = (history(&world, "docs"), world.in_mailbox("archive/2026-01.index"));
-        std::fs::remove_file(&index).expect("an index");
-        for (program, args) in [("askbox", &["history"][..]), ("askbox", &["history", "docs"]), ("relaunch", &["status", "docs"])] {
-            let out = world.run(program, args);
-            assert!(out.stderr.contains("has lost its index") && out.stderr.contains("askbox gc"), "{program} {args:?}: {}", out.words());
-            assert_eq!(out.status.code(), Some(1), "{program} {args:?}");
-        }
-        let found = world.run("askbox", &["doctor"]).stdout;
-        assert!(found.contains("archive: archive/2026-01.jsonl.gz: ") && found.contains("\n  $ askbox gc\n"), "{found}");
-        world.configure("[history]\narchive = \"never\"\n");
-        assert_eq!(world.sh("askbox gc"), "Made the lost index of 2026-01 again.");
-        assert_eq!(history(&world, "docs"), all);
-        assert!(!world.run("askbox", &["doctor"]).stdout.contains("archive: "));
-        // An archive that cannot be read to its end is not cut off.
-        std::fs::remove_file(&index).expect("an index");
-        world.sh("truncate -s -5 m/archive/2026-01.jsonl.gz");
-        let bytes = std::fs::read(world.in_mailbox("archive/2026-01.jsonl.gz")).expect("an archive");
-        let out = world.run("askbox", &["gc"]);
-        assert!(out.status.code() == Some(1) && out.stderr.contains("so its index cannot be made again"), "{}", out.words());
-        assert!(!index.exists() && std::fs::read(world.in_mailbox("archive/2026-01.jsonl.gz")).expect("an archive") == bytes);
     }
 
     #[test]
@@ -290,10 +247,10 @@ mod promises {
         };
         bring_back(&document.1);
         assert_eq!(history(&world, "docs").len(), 2);
-        let archive = files(&world.in_mailbox("archive"));
+        let archive = archived_files(&world);
         gc(&world, &["--archive", "30d"]);
         assert!(!document.0.exists());
-        assert_eq!(files(&world.in_mailbox("archive")), archive);
+        assert_eq!(archived_files(&world), archive);
         assert_eq!(history(&world, "docs"), all);
         // With another content it is archived again, and shown once.
         let changed = String::from_utf8(document.1.clone()).expect("text").replace("Merge", "Really merge");
@@ -323,7 +280,7 @@ mod promises {
         watcher.kill();
         gc(&world, &["--archive", "30d"]);
         assert_eq!(history(&world, ""), all);
-        let documents = world.sh("zcat m/archive/*.jsonl.gz").lines().filter(|line| line.contains("\"file\":\"closed/")).count();
+        let documents = archived_files(&world).into_keys().filter(|path| path.starts_with(world.in_mailbox("closed"))).count();
         assert_eq!(documents, 30, "{reports:#?}");
     }
 
@@ -369,17 +326,15 @@ mod promises {
         };
         says("History: 4 closed rounds in about 0.0 MiB and 16 files; rounds of more than 30d ago are archived once a day.\n");
         gc(&world, &[]);
-        says("History: 1 closed round in about 0.0 MiB and 4 files, 1 archive of 0.0 MiB; rounds of more than 30d");
+        says("History: 1 closed round in about 0.0 MiB and 4 files, 3 archived rounds in 0.0 MiB; rounds of more than 30d");
         world.configure("[history]\narchive = \"never\"\nkeep = \"90d\"\n");
         says("; `askbox gc` removes those of more than 90d ago.\n");
-        // A killed process left the end of a member.
-        let file = world.in_mailbox("archive/2026-01.jsonl.gz");
-        let whole = std::fs::read(&file).expect("an archive");
-        world.sh("echo torn >> m/archive/2026-01.jsonl.gz; touch -d '2 hours ago' m/archive/2026-01.jsonl.gz");
-        says("half_done: archive/2026-01.jsonl.gz: a process was killed");
-        gc(&world, &["--archive", "30d", "--keep", "10y"]);
-        assert_eq!(std::fs::read(&file).expect("an archive"), whole);
-        world.sh("truncate -s -5 m/archive/2026-01.jsonl.gz");
-        says("archive: archive/2026-01.jsonl.gz: has ");
+        // A killed process left the file that it wrote.
+        let file = files(&world.in_mailbox("archive")).into_keys().next().expect("an archive");
+        let left = file.with_file_name(".tmpabcdefghijkl");
+        world.sh(&format!("cp {} {1}; touch -d '2 hours ago' {1}", file.display(), left.display()));
+        says("leftover: archive/2026-01/.tmpabcdefghijkl: left 2h ago by a program that was killed");
+        world.sh(&format!("rm {}; truncate -s -5 {}", left.display(), file.display()));
+        says("archive: archive/2026-01/docs.");
     }
 }

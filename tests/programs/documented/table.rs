@@ -66,7 +66,7 @@ pub(super) const COMMANDS: &[(&str, &str, Run)] = &[
     ("guide-operator", "$ askbox doctor docs-42", In(without_a_program, "")),
     ("guide-operator", "askbox history --since 2d", In(delivered, "")),
     ("guide-operator", "$ askbox gc --dry-run", In(delivered, "")),
-    ("guide-operator", "$ zcat", By("the_guide_reads_an_archive_without_askbox")),
+    ("guide-operator", "$ for round in archive", By("the_guide_reads_an_archive_without_askbox")),
     ("guide-operator", "$ askbox gc --keep 1y", In(delivered, "")),
     ("guide-operator", "grep '\"event\"", In(delivered, "")),
     ("guide-permissions", "$ ask-answer show docs-42", In(permission, "")),

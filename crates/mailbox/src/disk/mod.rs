@@ -14,7 +14,6 @@
 //! |---|---|
 //! | `write` | creates and replaces files; a file between steps 1 and 2 |
 //! | `temporary` | temporary names, and their sweep |
-//! | `appended` | a file that only grows, durably |
 //! | `unchanged` | changes a file that its owner may save at the same moment |
 //! | `rename`, `remove`, `unsynced` | the other changes of files |
 //! | `read` | reads files that any program may have put there |
@@ -34,7 +33,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is the room that writes files")]
 
-mod appended;
 mod below;
 pub mod fifo;
 pub mod file_events;
@@ -50,7 +48,6 @@ mod unchanged;
 mod unsynced;
 mod write;
 
-pub use appended::Appended;
 pub use below::{Entry, Purpose, Root, Subfolders, entries, entries_if_there, exists, explain_missing, metadata};
 pub use folder::{create_folder, create_folder_in, open_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder};
 pub use lines_from_end::LinesFromEnd;

@@ -1,78 +1,33 @@
-//! Archives of files that have lines of their own: old parts of the audit trail, and the bookings of a month. A member is such a file.
+//! Archives logs, each in one file: `archive/YYYY-MM/NAME.TIME.HASH.jsonl.gz`. The name depends on the content, so a file that is archived
+//! again, because a process was killed, replaces itself.
 
-use std::io::Read;
+use std::io::Write;
 use std::path::Path;
 
-use askbox_mailbox::{IoContext, Result, disk, document};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use askbox_mailbox::{IoContext, Mailbox, Result, Time, disk};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use uuid::Uuid;
 
-use crate::archive::index::MemberPlace;
-use crate::archive::{self, Month, Writer};
+use crate::archive::name::{folder, month_of, stamp};
 
-/// A kind of such files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `archive/YYYY-MM.audit.jsonl.gz`
-    Audit,
-    /// `archive/YYYY-MM.costs.jsonl.gz`
-    Costs,
-}
+/// The largest log that is archived, in bytes.
+const LARGEST: u64 = 1 << 30;
 
-impl Kind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Audit => "audit",
-            Self::Costs => "costs",
-        }
-    }
-}
-
-/// A line of the index of such an archive.
-#[derive(Serialize, Deserialize)]
-struct Logged {
-    #[serde(flatten)]
-    place: MemberPlace,
-    /// The SHA-256 of the file, in hexadecimal.
-    sha256: String,
-}
-
-impl Writer<'_> {
-    /// Moves a file into the archive of its kind and month: appends it, unless a killed process has done that already, and removes it.
-    ///
-    /// # Errors
-    /// [`Error::Io`](askbox_mailbox::error::Error::Io) if the system refuses. [`Error::Failed`](askbox_mailbox::error::Error::Failed) if
-    /// the archive and its index do not fit together. The file stays then.
-    pub fn take_in(&self, kind: Kind, month: Month, from: &Path) -> Result<u64> {
-        let folder = archive::folder(self.mailbox());
-        let name = format!("{month}.{}", kind.word());
-        let (path, index) = (folder.join(format!("{name}.jsonl.gz")), folder.join(format!("{name}.index")));
-        let sha256 = sha256(from)?;
-        let mut grown = 0;
-        if !holds(&index, &sha256)? {
-            let fill =
-                |member: &mut archive::writer::Packed| std::io::copy(&mut disk::open_to_read(from)?, member).io("archive", from).map(drop);
-            grown = self.append_member(&path, &index, fill, |place| document::to_json(&Logged { place, sha256: sha256.clone() }))?;
-        }
-        disk::remove(from)?;
-        Ok(grown)
-    }
-}
-
-fn sha256(path: &Path) -> Result<String> {
-    let (mut file, mut hash, mut bytes) = (disk::open_to_read(path)?, Sha256::new(), vec![0; 64 << 10]);
-    loop {
-        match file.read(&mut bytes).io("read", path)? {
-            0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-            read => hash.update(&bytes[..read]),
-        }
-    }
-}
-
-/// True if a complete line of the index has this hash. There are at most some hundred lines.
-fn holds(index: &Path, sha256: &str) -> Result<bool> {
-    let (length, _) = archive::index::lengths(index)?;
-    let Some(bytes) = disk::if_there(disk::read(index, 16 << 20))? else { return Ok(false) };
-    let complete = &bytes[..usize::try_from(length).unwrap_or(0).min(bytes.len())];
-    Ok(complete.split(|byte| *byte == b'\n').filter_map(document::json::<Logged>).any(|logged| logged.sha256 == sha256))
+/// Moves a log into the archive: writes it there, durably, and then removes it. Returns the length of the archive in bytes.
+///
+/// # Errors
+/// [`Error::Io`](askbox_mailbox::error::Error::Io) if the system refuses. The log stays then.
+pub fn take_in(mailbox: &Mailbox, name: &str, at: Time, from: &Path) -> Result<u64> {
+    let bytes = disk::read(from, LARGEST)?;
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_OID, &bytes).simple().to_string();
+    let folder = folder(mailbox).join(month_of(at));
+    let path = folder.join(format!("{name}.{}.{hash}.jsonl.gz", stamp(at)));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(&bytes).io("archive", from)?;
+    let packed = packed.finish().io("archive", from)?;
+    disk::create_folder(&folder)?;
+    disk::replace(&path, &packed)?;
+    disk::remove(from)?;
+    Ok(packed.len() as u64)
 }

@@ -1,67 +1,34 @@
-//! Closed rounds of long ago, in one compressed file a month: `archive/YYYY-MM.jsonl.gz`. `zcat` and `jq` read it without askbox.
+//! Closed rounds of long ago, each in one compressed file: `archive/YYYY-MM/W.Q.END.tar.gz`. The month and `END` are the end of the round
+//! (UTC). `tar` reads it without askbox: it holds the round's files under their paths in the mailbox.
 //!
-//! The month is that of the round's last change (UTC). The file is a sequence of gzip members, each with the lines of some rounds. Beside
-//! it lies `YYYY-MM.index`, with one line for each member. **A member counts once its line in the index is complete.** What lies behind the
-//! last such member, or behind the last line feed of the index, was left by a killed process. Readers pass over it, and the next writer
-//! cuts it off.
+//! `gc` alone writes here:
+//! 1. write the whole file of a round under a temporary name, and give it its name. One sync makes many of them durable;
+//! 2. remove the rounds from the mailbox, if they are still as they were archived.
 //!
-//! A round is archived in this order:
-//! 1. append the member to the month's file, and sync it;
-//! 2. append its line to the index, and sync it: the commit point;
-//! 3. remove the round from the mailbox, by the steps of `gc`.
+//! A process that is killed between the two leaves the round in both places, and readers show it once. The next `gc` does both steps again.
+//! Step 1 then keeps the archived files that the mailbox has no longer. So no file is lost if step 2 was interrupted.
 //!
-//! A process that is killed between 2 and 3 leaves the round in both places. The next one compares the two, and does step 3. Readers show
-//! such a round once.
-//!
-//! Memory is bounded: a file is archived and read in portions, and an index is read line by line, from its end.
+//! The names are the index: they say which rounds there are, and when each ended.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `month` | the name of a month |
-//! | `line` | a line of the archive: a file of a round, or a part of one |
-//! | `index` | the lines of an index |
-//! | `writer` | appends members. It knows no rule about which rounds may go |
-//! | `lost_index` | makes an index again whose file was lost |
-//! | `logs` | appends whole files with lines of their own: the audit trail, bookings |
-//! | `reader` | the content of a member |
-//! | `state` | the size of all archives, and whether they are whole |
+//! | `name` | the names of archived rounds |
 //! | `newest` | the archived rounds, the newest first |
+//! | `packed` | writes and reads the file of a round |
+//! | `logs` | archives logs: the audit trail, bookings |
+//! | `state` | the size of all archives, and whether they are whole |
 
-mod index;
-mod line;
 mod logs;
-mod lost_index;
-mod month;
+mod name;
 mod newest;
-mod reader;
+mod packed;
 mod state;
 #[cfg(test)]
 mod tests;
-mod writer;
 
-use std::path::PathBuf;
-
-use askbox_mailbox::Mailbox;
-
-pub use index::{Located, located, months};
-pub use logs::Kind;
-pub use month::Month;
-pub use newest::{ArchivedRound, NewestArchived, newest_of};
-pub use reader::{Content, content, digests, file_parts};
-pub use state::{ArchiveState, Damaged, damage_of, state};
-pub use writer::{Source, Writer};
-
-/// The folder of the archives.
-pub fn folder(mailbox: &Mailbox) -> PathBuf {
-    mailbox.root().join("archive")
-}
-
-/// The compressed file of a month.
-pub fn file(mailbox: &Mailbox, month: Month) -> PathBuf {
-    folder(mailbox).join(format!("{month}.jsonl.gz"))
-}
-
-/// The index of a month.
-pub fn index_file(mailbox: &Mailbox, month: Month) -> PathBuf {
-    folder(mailbox).join(format!("{month}.index"))
-}
+pub(crate) use logs::take_in;
+pub use name::folder;
+pub(crate) use name::{ArchivedRound, month_of, months, rounds_of};
+pub(crate) use newest::{NewestArchived, newest_of};
+pub(crate) use packed::{content, each_line, write};
+pub use state::{ArchiveState, damage_of, state};

@@ -37,7 +37,7 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedEnd
     let Some(last) = candidates.max_by_key(|candidate| (!is_within(candidate), candidate.begun)) else { return Ok(None) };
     let (end, mut text) = outcome::end_of(last.closing.state, last.delivery, last.closing.why.unwrap_or_default());
     if end == End::Delivered {
-        text = final_text(mailbox, &last.run)?;
+        text = final_text(&last.run)?;
     }
     let ended = Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false };
     Ok(Some(ArchivedEnd { ended, archive: last.run.archive }))
@@ -51,10 +51,10 @@ fn candidate(question: Question, run: ArchivedRun) -> Option<Candidate> {
 }
 
 /// The agent's final text, from the events, because the record of an attempt has only its beginning.
-fn final_text(mailbox: &Mailbox, run: &ArchivedRun) -> Result<String> {
+fn final_text(run: &ArchivedRun) -> Result<String> {
     let Some(newest) = run.attempts.last() else { return Ok(String::new()) };
     let mut last = None;
-    run.each_line(mailbox, newest.attempt, "events.jsonl", |line| {
+    run.each_line(newest.attempt, "events.jsonl", |line| {
         if let Ok(Event { kind: EventKind::Result { is_error: false, text, .. }, .. }) = serde_json::from_str(line) {
             last = Some(text.raw().to_owned());
         }

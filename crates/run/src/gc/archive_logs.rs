@@ -1,8 +1,9 @@
 //! Archives old parts of the audit trail, and old bookings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::archive::{Kind, Month, Writer};
+use crate::archive;
 use crate::gc::pass::Gc;
 use crate::money::costs;
 use askbox_mailbox::audit::Entry;
@@ -16,46 +17,48 @@ const CROWDED: u32 = 5;
 const TAKEN: &str = ".taken";
 
 impl Gc<'_> {
-    /// Archives the rotated parts of the audit trail and the bookings that end before the limit. Returns the bytes that the archives grew
-    /// by.
-    pub(super) fn archive_logs(&mut self, writer: &Writer<'_>) -> Result<u64> {
-        Ok(self.archive_audit(writer)? + self.archive_bookings(writer)?)
+    /// Archives the rotated parts of the audit trail and the bookings that end before the limit. Returns the length of their archives in
+    /// bytes.
+    pub(super) fn archive_logs(&mut self) -> Result<u64> {
+        // One process at a time archives logs. Nothing is rotated while this lock is held: a program that finds it held rotates later.
+        let Some(_lock) = Lock::try_acquire(&self.mailbox.lock_file("audit"))? else { return Ok(0) };
+        Ok(self.archive_audit()? + self.archive_bookings()?)
     }
 
-    fn archive_audit(&mut self, writer: &Writer<'_>) -> Result<u64> {
-        // Nothing is rotated while this lock is held. A program that finds it held rotates later.
-        let Some(_lock) = Lock::try_acquire(&self.mailbox.lock_file("audit"))? else { return Ok(0) };
+    fn archive_audit(&mut self) -> Result<u64> {
         let mut grown = 0;
         for n in (1..=audit::KEEP).rev() {
             let path = self.mailbox.root().join(format!("audit.jsonl.{n}"));
             let Some(end) = end_of_audit(&path)? else { continue };
             if n >= CROWDED || end <= self.before {
-                grown += self.take_in(writer, Kind::Audit, Month::of(end), &path);
+                grown += self.take_in("audit", end, &path);
             }
         }
         Ok(grown)
     }
 
-    fn archive_bookings(&mut self, writer: &Writer<'_>) -> Result<u64> {
+    fn archive_bookings(&mut self) -> Result<u64> {
         let folder = costs::folder(self.mailbox);
         let Some(entries) = disk::entries_if_there(&folder)? else { return Ok(0) };
-        let mut days = std::collections::BTreeSet::new();
+        let mut days = BTreeSet::new();
         for entry in entries {
             let name = entry.io("read", &folder)?.name;
             days.extend(name.to_str().and_then(|name| day_of(name.strip_suffix(TAKEN).unwrap_or(name))));
         }
-        let is_old = |day: &NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc() + chrono::TimeDelta::days(1) <= self.before;
         let mut grown = 0;
-        for day in days.into_iter().filter(is_old).collect::<Vec<_>>() {
+        for day in days {
+            let begin = day.and_time(chrono::NaiveTime::MIN).and_utc();
+            if begin + chrono::TimeDelta::days(1) > self.before {
+                break;
+            }
             let path = folder.join(format!("{day}.jsonl"));
             let taken = folder.join(format!("{day}.jsonl{TAKEN}"));
-            let month = Month::of(day.and_time(chrono::NaiveTime::MIN).and_utc());
             // A killed process may have left bookings that were taken, and new ones may have come.
             if disk::exists(&taken) {
-                grown += self.take_in(writer, Kind::Costs, month, &taken);
+                grown += self.take_in("costs", begin, &taken);
             }
             if disk::exists(&path) && disk::rename(&path, &taken)? == Placed::Done {
-                grown += self.take_in(writer, Kind::Costs, month, &taken);
+                grown += self.take_in("costs", begin, &taken);
             }
             disk::untouch(&folder.join(format!("{day}.sum.json")))?;
         }
@@ -63,8 +66,8 @@ impl Gc<'_> {
     }
 
     /// Takes a file in. If that fails, the file stays and the failure is reported.
-    fn take_in(&mut self, writer: &Writer<'_>, kind: Kind, month: Month, path: &Path) -> u64 {
-        writer.take_in(kind, month, path).unwrap_or_else(|e| {
+    fn take_in(&mut self, name: &str, at: Time, path: &Path) -> u64 {
+        archive::take_in(self.mailbox, name, at, path).unwrap_or_else(|e| {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             self.left(&name.display().to_string(), &e);
             0

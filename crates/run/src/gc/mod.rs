@@ -6,7 +6,7 @@
 //! 2. remove its runs, and the files that were shown beside its question;
 //! 3. remove the renamed document.
 //!
-//! An archived round is written into the archive of its month before that (see [`crate::archive`]). It is removed only if its files are
+//! A round that goes into the archive is written there before that, durably (see [`crate::archive`]). It is removed only if its files are
 //! still those that were archived.
 //!
 //! The next gc completes the work of an interrupted one. Nothing is synced, so after a power cut a pruned round may be there again,
@@ -16,7 +16,6 @@
 //! |---|---|
 //! | `pass` | one gc: its task, its report, its limits, and the checks that its steps share |
 //! | `collect` | the course of a gc |
-//! | `archive_rounds` | the course of the archiving |
 //! | `archive_logs` | archives old parts of the audit trail, and old bookings |
 //! | `open_workflows` | which workflows are not over |
 //! | `select` | which rounds of a workflow may be removed |
@@ -24,7 +23,6 @@
 //! | `remove_rounds` | the removal. It also completes the work of an interrupted gc |
 
 mod archive_logs;
-mod archive_rounds;
 mod collect;
 mod open_workflows;
 mod pass;

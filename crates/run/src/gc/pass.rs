@@ -56,9 +56,6 @@ pub struct Archived {
     /// The bytes that the archive grew by; missing in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archive_bytes: Option<u64>,
-    /// True if another process was archiving at the time, so this one did not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_busy: bool,
 }
 
 /// The result: the amount that was removed and archived, or would be.
@@ -69,17 +66,11 @@ pub struct Report {
     pub dry_run: bool,
     /// Rounds that are younger than this were kept; missing if all were kept.
     pub keep: Option<Span>,
-    /// The amount that was removed for good, apart from archives.
+    /// The amount that was removed for good, here and in the archive.
     #[serde(flatten)]
     pub removed: Tally,
     /// What was archived; missing if nothing is to be.
     pub archived: Option<Archived>,
-    /// The months whose archives were removed for good.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub months: Vec<String>,
-    /// The months whose archives have their lost index again.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub indexes: Vec<String>,
     /// The things that could not be removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Left>,
@@ -111,8 +102,14 @@ pub(super) struct Gc<'a> {
     pub(super) open: OpenWorkflows,
     /// Rounds that ended before this time are old.
     pub(super) before: Time,
-    /// If rounds are archived: the files of those that are in the archive and may go. `None` if rounds are removed for good.
-    pub(super) archived: Option<HashMap<RoundId, RoundFiles>>,
+    /// What becomes of the rounds that go.
+    pub(super) fate: Fate,
+    /// In whose name, as the audit trail says it.
+    pub(super) by: &'a str,
+    /// The rounds that were archived and may be removed, with their files.
+    pub(super) archived: HashMap<RoundId, RoundFiles>,
+    /// The bytes that the archive grew by.
+    pub(super) archive_bytes: u64,
     pub(super) tally: Tally,
     pub(super) left: Vec<Left>,
     /// Is told the files that would go, in a dry run.
@@ -125,11 +122,16 @@ impl Gc<'_> {
         self.before = chrono::TimeDelta::from_std(age).ok().and_then(|age| time::now().checked_sub_signed(age)).unwrap_or(Time::MIN_UTC);
     }
 
-    /// True if the files of a round may be removed. If rounds are archived, the archive must hold exactly what lies there.
-    pub(super) fn may_go(&self, round: &RoundId) -> Result<bool> {
-        let Some(archived) = &self.archived else { return Ok(true) };
-        let Some(files) = archived.get(round) else { return Ok(false) };
-        Ok(RoundFiles::of(self.mailbox, round, files.is_whole_workflow)? == *files)
+    /// True if a round may be removed. If rounds are archived, the archive must hold exactly what lies there.
+    pub(super) fn may_go(&self, round: &RoundId, is_whole_workflow: bool) -> Result<bool> {
+        if self.fate == Fate::Removed {
+            return Ok(true);
+        }
+        let Some(archived) = self.archived.get(round) else { return Ok(false) };
+        if *archived == RoundFiles::of(self.mailbox, round, is_whole_workflow)? {
+            return Ok(true);
+        }
+        Err(Error::conflict("it changed while it was archived", "the next gc takes it"))
     }
 
     /// Reports something that could not be removed.

@@ -40,10 +40,7 @@ impl Gc<'_> {
         let Some(_held) = self.hold(round)? else {
             return Err(Error::conflict("its run is still live", "the next gc takes it"));
         };
-        if !self.may_go(round)? {
-            return Err(Error::conflict("it changed while it was archived", "the next gc takes it"));
-        }
-        self.remove_held(lock, round)
+        if self.may_go(round, false)? { self.remove_held(lock, round) } else { Ok(()) }
     }
 
     fn remove_held(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
@@ -103,8 +100,8 @@ impl Gc<'_> {
         if self.hold(&round)?.is_none() {
             return Err(Error::conflict("its run is still live", "the next gc takes it"));
         }
-        if !self.may_go(&round)? {
-            return Err(Error::conflict("it changed while it was archived", "the next gc takes it"));
+        if !self.may_go(&round, true)? {
+            return Ok(());
         }
         let kin = lineage::kin(self.mailbox, workflow);
         let mut aside = Vec::new();
@@ -115,8 +112,9 @@ impl Gc<'_> {
             }
         }
         // A post and a hand-made checkpoint take no lock. If one came in between, the record and the checkpoint get their names back.
-        let archived = self.archived.as_ref().and_then(|archived| archived.get(&round));
-        let is_other = |(_, path, to): &(Folder, PathBuf, PathBuf)| archived.is_some_and(|files| !files.hold_at(path, to));
+        let is_other = |(_, path, to): &(Folder, PathBuf, PathBuf)| {
+            self.archived.get(&round).is_some_and(|files| !files.hold_at(self.mailbox, path, to))
+        };
         if open_workflows::is_open(self.mailbox, workflow)? || aside.iter().any(is_other) {
             return aside.iter().try_for_each(|(_, path, to)| disk::set_aside(to, path).map(drop));
         }

@@ -2,8 +2,9 @@
 //!
 //! Estimates the space that the closed rounds in the mailbox take.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::activity::so_far;
 use crate::approval::call;
@@ -51,60 +52,47 @@ pub(super) fn is_ours(depth: usize, name: &str, is_folder: bool) -> bool {
 /// The lock of a round. It has no content.
 const LOCK: &str = "lock";
 
-/// The regular files of a closed round, as they were at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RoundFiles {
-    /// In the order of their names.
-    pub(super) files: Vec<FoundFile>,
-    /// True if the files of the workflow itself are among them: its checkpoint, its record and its result.
-    pub(super) is_whole_workflow: bool,
-}
+/// The regular files of a closed round, as they were at one moment, by their paths below the mailbox.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct RoundFiles(BTreeMap<String, FoundFile>);
 
 /// A file. Two are equal if it was not changed in between.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundFile {
-    /// The path below the mailbox.
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    state: State,
-    /// The space that it takes, in bytes.
-    pub(super) space: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
+#[derive(Debug, PartialEq, Eq)]
+struct FoundFile {
     inode: u64,
     length: u64,
     modified: (i64, i64),
+    /// The space that it takes, in bytes.
+    space: u64,
 }
 
-impl State {
+impl FoundFile {
     /// `None` if no regular file is there.
-    fn of(path: &Path) -> Result<Option<(Self, u64)>> {
+    fn at(path: &Path) -> Result<Option<Self>> {
         let meta = match disk::metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             other => other.io("look at", path)?,
         };
-        let state = Self { inode: meta.ino(), length: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()) };
-        Ok(meta.is_file().then(|| (state, meta.blocks() * 512)))
+        let modified = (meta.mtime(), meta.mtime_nsec());
+        Ok(meta.is_file().then(|| Self { inode: meta.ino(), length: meta.len(), modified, space: meta.blocks() * 512 }))
     }
 }
 
 impl RoundFiles {
-    /// The files of a round that a gc would remove, but for empty locks and temporary files.
+    /// The files of a round that a gc would remove, but for empty locks and temporary files. With `is_whole_workflow`, those of the workflow
+    /// itself are among them: its checkpoint, its record and its result.
     pub(super) fn of(mailbox: &Mailbox, round: &RoundId, is_whole_workflow: bool) -> Result<Self> {
-        let mut found = Self { files: Vec::new(), is_whole_workflow };
-        found.add(mailbox, mailbox.round(Folder::Closed, round))?;
+        let mut found = Self::default();
+        found.add(mailbox, &mailbox.round(Folder::Closed, round))?;
         if is_whole_workflow {
-            found.add(mailbox, mailbox.document(Folder::Checkpoints, &round.workflow))?;
-            found.add(mailbox, mailbox.document(Folder::Workflows, &round.workflow))?;
-            found.add(mailbox, mailbox.runs_of_workflow(&round.workflow).join("result.txt"))?;
+            found.add(mailbox, &mailbox.document(Folder::Checkpoints, &round.workflow))?;
+            found.add(mailbox, &mailbox.document(Folder::Workflows, &round.workflow))?;
+            found.add(mailbox, &mailbox.runs_of_workflow(&round.workflow).join("result.txt"))?;
         }
         found.add_folder(mailbox, &mailbox.runs_of(round), 0)?;
         for path in attachments::files(mailbox, round)? {
-            found.add(mailbox, path)?;
+            found.add(mailbox, &path)?;
         }
-        found.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }
 
@@ -119,35 +107,35 @@ impl RoundFiles {
             if entry.is_folder() {
                 self.add_folder(mailbox, &entry.path, depth + 1)?;
             } else if entry.is_file() && !(depth == 0 && name == LOCK) && !name.starts_with(TEMPORARY_PREFIX) {
-                self.add(mailbox, entry.path)?;
+                self.add(mailbox, &entry.path)?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, mailbox: &Mailbox, path: PathBuf) -> Result<()> {
-        if let Some((state, space)) = State::of(&path)? {
-            let name = path.strip_prefix(mailbox.root()).unwrap_or(&path).display().to_string();
-            self.files.push(FoundFile { name, path, state, space });
-        }
+    fn add(&mut self, mailbox: &Mailbox, path: &Path) -> Result<()> {
+        self.0.extend(FoundFile::at(path)?.map(|file| (below(mailbox, path), file)));
         Ok(())
     }
 
+    /// Their paths below the mailbox.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
     /// True if the file that is at `now` is the one that was at `path`.
-    pub(super) fn hold_at(&self, path: &Path, now: &Path) -> bool {
-        let known = self.files.iter().find(|file| file.path == path).map(|file| file.state);
-        State::of(now).is_ok_and(|found| found.map(|(state, _)| state) == known)
+    pub(super) fn hold_at(&self, mailbox: &Mailbox, path: &Path, now: &Path) -> bool {
+        FoundFile::at(now).is_ok_and(|found| found.as_ref() == self.0.get(&below(mailbox, path)))
     }
 
     /// The space that the files take, in bytes.
     pub(super) fn space(&self) -> u64 {
-        self.files.iter().map(|file| file.space).sum()
+        self.0.values().map(|file| file.space).sum()
     }
+}
 
-    /// The length of all files together, in bytes.
-    pub(super) fn length(&self) -> u64 {
-        self.files.iter().map(|file| file.state.length).sum()
-    }
+fn below(mailbox: &Mailbox, path: &Path) -> String {
+    path.strip_prefix(mailbox.root()).unwrap_or(path).display().to_string()
 }
 
 /// The inodes of a round besides its files: its folder, its lock, and the folder of an attempt.
@@ -170,7 +158,7 @@ pub fn cost(mailbox: &Mailbox, closed: &Closed) -> Cost {
     for found in closed.newest.iter().filter_map(|round| RoundFiles::of(mailbox, round, false).ok()) {
         seen += 1;
         bytes += found.space();
-        files += found.files.len() as u64 + BESIDES;
+        files += found.0.len() as u64 + BESIDES;
     }
     let rounds = closed.count as u64;
     let of_all = |sum: u64| u64::try_from(u128::from(sum) * u128::from(rounds) / u128::from(u64::max(seen, 1))).unwrap_or(u64::MAX);

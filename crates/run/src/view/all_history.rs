@@ -6,7 +6,7 @@ use std::iter::Peekable;
 
 use crate::archive::{ArchivedRound, NewestArchived};
 use crate::story::Teller;
-use crate::view::archived::ArchiveReader;
+use crate::view::archived;
 use crate::view::history::{self, HistoryEntry};
 use askbox_mailbox::overview::past_rounds::{self, PastRound};
 use askbox_mailbox::{QuestionId, Result, RoundId, Time, WorkflowId, round};
@@ -16,9 +16,8 @@ pub struct AllHistory<'a> {
     teller: &'a Teller<'a>,
     here: Peekable<Box<dyn Iterator<Item = Result<PastRound>> + 'a>>,
     archived: NewestArchived,
-    reader: ArchiveReader,
-    /// The round that was returned last, and the end of it.
-    last: Option<(RoundId, Option<Time>)>,
+    /// The round that was returned last, if it is over.
+    last: Option<ArchivedRound>,
 }
 
 impl<'a> AllHistory<'a> {
@@ -30,7 +29,7 @@ impl<'a> AllHistory<'a> {
         let mailbox = teller.mailbox();
         let here: Box<dyn Iterator<Item = Result<PastRound>> + 'a> = Box::new(past_rounds::newest_first(mailbox, workflow, since, wanted));
         let archived = NewestArchived::find(mailbox, workflow, since, wanted)?;
-        Ok(Self { teller, here: here.peekable(), archived, reader: ArchiveReader::default(), last: None })
+        Ok(Self { teller, here: here.peekable(), archived, last: None })
     }
 
     /// The next round of the archive, if it is newer than the next one of the mailbox.
@@ -42,7 +41,7 @@ impl<'a> AllHistory<'a> {
             None => None,
         };
         let is_first = match self.archived.peek(here.map(PastRound::changed))? {
-            Ok(archived) => here.is_none_or(|here| key(archived.changed, &archived.id()) > key(here.changed(), &here.id())),
+            Ok(archived) => here.is_none_or(|here| key(archived.closed, &archived.id()) > key(here.changed(), &here.id())),
             Err(_) => true,
         };
         is_first.then(|| self.archived.next())?
@@ -50,14 +49,14 @@ impl<'a> AllHistory<'a> {
 
     /// The entry of an archived round. `None` if the round still lies in the mailbox, or was returned from there just now.
     fn of_archived(&mut self, found: &ArchivedRound) -> Result<Option<HistoryEntry>> {
-        let identity = (found.id(), found.closed);
-        let here = round::in_closed(self.teller.mailbox(), &identity.0);
-        let is_here = here.is_some_and(|here| here.document.typed.closed.map(|closed| closed.at) == found.closed);
-        if is_here || self.last.as_ref() == Some(&identity) {
+        let id = found.id();
+        let here = round::in_closed(self.teller.mailbox(), &id).and_then(|here| here.document.typed.closed);
+        let is_here = here.is_some_and(|closed| ArchivedRound::new(&id, closed.at) == *found);
+        if is_here || self.last.as_ref() == Some(found) {
             return Ok(None);
         }
-        let round = self.reader.read(self.teller.mailbox(), found)?;
-        self.last = Some(identity);
+        let round = archived::read(self.teller.mailbox(), found)?;
+        self.last = Some(found.clone());
         history::archived_entry(self.teller, round).map(Some)
     }
 }
@@ -76,7 +75,7 @@ impl Iterator for AllHistory<'_> {
                 None => self.here.next()?.and_then(|found| {
                     let entry = history::entry(self.teller, &found)?;
                     if let Some(entry) = &entry {
-                        self.last = Some((found.id(), entry.closed.as_ref().map(|closed| closed.at)));
+                        self.last = entry.closed.as_ref().map(|closed| ArchivedRound::new(&found.id(), closed.at));
                     }
                     Ok(entry)
                 }),
@@ -93,6 +92,6 @@ impl Iterator for AllHistory<'_> {
 
 impl std::fmt::Debug for AllHistory<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AllHistory").field("archived", &self.archived).finish_non_exhaustive()
+        f.debug_struct("AllHistory").finish_non_exhaustive()
     }
 }

@@ -22,7 +22,7 @@ use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, text, thread, time};
 use askbox_run::money::workflow_cost;
-use askbox_run::{asking, log};
+use askbox_run::{archive, asking, log};
 
 /// The number of questions that the start-up sweep reads between two looks at the channel.
 const SWEEP_BATCH: usize = 32;
@@ -212,6 +212,7 @@ pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
         make_lists(&mailbox);
         let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
         let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
+        removed.extend(disk::sweep(&archive::folder(&mailbox), 1, LEFT_OVER_AGE));
         for folder in Folder::ALL {
             removed.extend(disk::sweep(&mailbox.folder(folder), depth(folder), LEFT_OVER_AGE));
         }

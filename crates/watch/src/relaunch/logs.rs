@@ -36,7 +36,7 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
             return match ArchivedRun::newest(mailbox, workflow)? {
-                Some(run) => archived_logs::print(mailbox, &run, from, how, lines),
+                Some(run) => archived_logs::print(&run, from, how, lines),
                 None => Err(e),
             };
         }

@@ -92,6 +92,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     }
     folder(checkup, &root, true);
     look_for_leftovers(checkup, &root, 0);
+    look_for_leftovers(checkup, &root.join("archive"), 1);
     checkup.sorted(|checkup| top(checkup, &root));
     let recent = checkup.recent_workflows();
     for kind in Folder::ALL {

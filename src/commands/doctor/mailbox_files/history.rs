@@ -1,12 +1,12 @@
-//! What history costs, what the policy does with it, and whether the archives are whole.
+//! What history costs, what the policy does with it, and whether the archived rounds can be read.
 
 use serde_json::json;
 
-use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, word};
+use crate::commands::doctor::checkup::Checkup;
 use crate::commands::gc::{count, mib};
 use askbox_config::History;
 use askbox_mailbox::time;
-use askbox_run::archive::{self, ArchiveState, Damaged};
+use askbox_run::archive::{self, ArchiveState};
 use askbox_run::gc;
 
 /// The number of bytes of archives that are read to find damage, about a second's work.
@@ -16,17 +16,17 @@ const MOST_READ: u64 = 64 << 20;
 fn facts(checkup: &mut Checkup, archives: &ArchiveState) {
     let Some(mailbox) = &checkup.mailbox else { return };
     let cost = gc::cost(mailbox, &checkup.closed);
-    if cost.rounds == 0 && archives.months == 0 {
+    if cost.rounds == 0 && archives.rounds == 0 {
         return;
     }
     let History { archive, keep } = &checkup.config.history;
     let mut fact = json!({
-        "rounds": cost.rounds, "bytes": cost.bytes, "files": cost.files, "archives": archives.months, "archive_bytes": archives.bytes,
+        "rounds": cost.rounds, "bytes": cost.bytes, "files": cost.files, "archived": archives.rounds, "archive_bytes": archives.bytes,
     });
     let here = format!("{} in about {} and {}", count(cost.rounds, "closed round"), mib(cost.bytes), count(cost.files, "file"));
-    let there = match archives.months {
+    let there = match archives.rounds {
         0 => String::new(),
-        n => format!(", {} of {}", count(n, "archive"), mib(archives.bytes)),
+        n => format!(", {} in {}", count(n, "archived round"), mib(archives.bytes)),
     };
     let mut policy = Vec::new();
     if let Some(after) = archive.0 {
@@ -41,29 +41,14 @@ fn facts(checkup: &mut Checkup, archives: &ArchiveState) {
     checkup.facts.add("history", &fact, format!("History: {here}{there}; {policy}.\n"));
 }
 
-/// Reports archives that are damaged or that a killed process left incomplete.
+/// Reports archived rounds that cannot be read.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
-    let Some(Ok(state)) = checkup.mailbox.as_ref().map(archive::state) else { return };
+    let Some(mailbox) = checkup.mailbox.clone() else { return };
+    let Ok(state) = archive::state(&mailbox) else { return };
     facts(checkup, &state);
-    for (path, error) in state.lost {
-        let said = format!("{error}; its rounds cannot be found or read until the index is made again");
-        checkup.report("archive", checkup.shown(&path), said, checkup.command("askbox gc"));
-    }
-    let is_named: Vec<_> = state.damaged.iter().map(|(path, _)| path.with_extension("").with_extension("jsonl.gz")).collect();
-    let damage = checkup.mailbox.as_ref().and_then(|mailbox| archive::damage_of(mailbox, MOST_READ).ok());
-    for Damaged { path, first, members } in damage.into_iter().flatten().filter(|damaged| !is_named.contains(&damaged.path)) {
-        let parts = if members == 1 { String::new() } else { format!(" ({members} parts of it are damaged)") };
-        let said = format!("{first}{parts}; {}; this names each part that cannot be read", first.hint());
-        checkup.report("archive", checkup.shown(&path), said, format!("{} >/dev/null", checkup.command("askbox history --limit 0")));
-    }
-    for (path, error) in state.damaged {
-        let subject = checkup.shown(&path);
-        let said = format!("{error}; rounds of that month cannot be found or read; {}; this only lists what `zcat` can read", error.hint());
-        let month = path.with_extension("").with_extension("jsonl.gz");
-        checkup.report("archive", subject, said, format!("zcat {} | jq -r .file", word(&month)));
-    }
-    for path in state.torn.into_iter().filter(|path| age(path) >= LEFT_OVER) {
-        let said = "a process was killed while it wrote the end of this archive; what counts is whole";
-        checkup.report("half_done", checkup.shown(&path), said, checkup.command("askbox gc"));
-    }
+    let damaged = archive::damage_of(&mailbox, MOST_READ).unwrap_or_default();
+    let Some((path, first)) = damaged.first() else { return };
+    let others = if damaged.len() == 1 { String::new() } else { format!(" ({} archived rounds are damaged)", damaged.len()) };
+    let said = format!("{first}{others}; {}; this names each round that cannot be read", first.hint());
+    checkup.report("archive", checkup.shown(path), said, format!("{} >/dev/null", checkup.command("askbox history --limit 0")));
 }
