@@ -155,12 +155,13 @@ mod promises {
 
     #[test]
     fn a_mark_needs_a_live_run_that_the_environment_proves() {
-        let world = world("", "env | grep ^ASKBOX_ > ~/env; askbox once a || exit 3; askbox once '' ; echo $? > ~/empty");
+        let world = world("", "env | grep ^ASKBOX_ > ~/env; askbox once a || exit 3; askbox once '  ' 2> ~/blank; echo $? > ~/empty");
         let said = world.refused(2, "askbox once a");
         assert!(said.contains("no run of askbox calls this"), "{said}");
         world.ask_and_answer("billing-1");
         world.ok("relaunch", &["billing-1"]);
         assert_eq!(lines(&world, "empty"), ["2"]);
+        assert_eq!(lines(&world, "blank")[0], "error: the name of the call is blank");
         // The run is over.
         let said = world.refused(2, "export $(cat ~/env); askbox once b");
         assert!(said.contains("is over"), "{said}");

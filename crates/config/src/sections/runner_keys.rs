@@ -11,6 +11,12 @@ const OF_AGENTS: &str = "allowed_tools";
 /// The keys that only a runner of the kind [`RunnerKind::Acp`] obeys.
 const ONLY_OF_ACP: [&str; 3] = ["preset", "mode", "mcp"];
 
+/// The variables that each run sets itself. With another value, a run would not be found, or would ask in the name of another.
+const OF_THE_RUN: [&str; 7] =
+    ["ASKBOX_DIR", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID", "ASKBOX_RUN", "ASKBOX_NONCE", "ASKBOX_ROUND"];
+/// Near words for the only place in the arguments of a program.
+const NEAR_WORKFLOW_ID: [&str; 3] = ["{workflow}", "{id}", "{WORKFLOW_ID}"];
+
 /// Names that are not keys, but that people may write in the section of a program.
 pub(crate) const MEANT_FOR_AN_AGENT: [&str; 3] = ["approvals", "model", "agent"];
 
@@ -21,8 +27,17 @@ pub(crate) fn not_enforced(name: &str, key: &str) -> Error {
 }
 
 impl Runner {
-    /// Refuses keys that have no effect for this kind, and a runner without a program. `is_set` says which keys the file has.
+    /// Refuses keys that have no effect for this kind, values that break a run, and a runner without a program. `is_set` says which keys the
+    /// file has.
     pub(super) fn check(&self, name: &str, is_set: impl Fn(&str) -> bool) -> Result<()> {
+        if let Some(variable) = OF_THE_RUN.iter().find(|variable| self.env.contains_key(**variable)) {
+            return Err(Error::invalid(format!("runner.{name}.env.{variable}"), "is a variable that each run sets itself", "take it out"));
+        }
+        let is_near = |word: &&&str| self.kind == RunnerKind::Program && self.args.iter().any(|arg| arg.contains(**word));
+        if let Some(word) = NEAR_WORKFLOW_ID.iter().find(is_near) {
+            let problem = format!("has `{word}`, which nothing replaces");
+            return Err(Error::invalid(format!("runner.{name}.args"), problem, "write {workflow_id}"));
+        }
         let not_obeyed: Vec<&str> = match self.kind {
             RunnerKind::Claude => ONLY_OF_ACP.to_vec(),
             RunnerKind::Acp => ONLY_OF_CLAUDE.to_vec(),

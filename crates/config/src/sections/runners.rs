@@ -248,6 +248,19 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_nothing_fills_and_a_variable_of_the_run_are_refused() {
+        let program = |more: &str| read(&format!("[runner.x]\nkind = 'program'\nprogram = 'p'\n{more}\n")).map(drop).map_err(|(e, _)| e);
+        for (more, said) in [
+            ("args = ['--id', '{workflow}']", "runner.x.args: has `{workflow}`, which nothing replaces"),
+            ("env = { ASKBOX_RUN = 'a/b/1' }", "runner.x.env.ASKBOX_RUN: is a variable that each run sets itself"),
+            ("env = { WORKFLOW_ID = 'w' }", "runner.x.env.WORKFLOW_ID: is a variable that each run sets itself"),
+        ] {
+            assert!(program(more).unwrap_err().contains(said), "{more}");
+        }
+        assert_eq!(program("args = ['{workflow_id}', '{print}', '{\"id\":1}']\nenv = { ASKBOX_CONFIG = '/c' }"), Ok(()));
+    }
+
+    #[test]
     fn an_acp_runner_begins_with_its_preset() {
         let acp = |name: &str, more: &str| read(&format!("[runner]\ndefault = '{name}'\n[runner.{name}]\nkind = 'acp'\n{more}\n"));
         let codex = acp("codex", "args = ['-c', 'x']").unwrap().runner.find(None).unwrap().1;

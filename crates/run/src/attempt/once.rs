@@ -46,7 +46,11 @@ struct Mark {
 pub fn mark(mailbox: &Mailbox, caller: Option<AskedIn>, call: &str) -> Result<Option<AttemptId>> {
     let run = live(mailbox, caller)?;
     if call.trim().is_empty() || call.len() > MAX_CALL {
-        let problem = format!("the name of the call has {} bytes", call.len());
+        let problem = if call.trim().is_empty() {
+            "the name of the call is blank".into()
+        } else {
+            format!("the name of the call has {} bytes", call.len())
+        };
         return Err(Error::usage(problem, format!("name it with 1 to {MAX_CALL} bytes, as with the id of the tool's call")));
     }
     let path = path(mailbox, &run.round, call);
