@@ -32,7 +32,7 @@ mod promises {
         let (unknown, running) = (AtomicUsize::new(0), AtomicUsize::new(0));
         in_parallel(4, &(0..100).collect::<Vec<u64>>(), |n| {
             let scene = Scene::new();
-            let mut agent = scene.agent(&["--session-id", SESSION]).arg(&task).spawn().unwrap();
+            let mut agent = scene.agent(&["--session-id", SESSION]).arg(&task).stdout(std::process::Stdio::null()).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(n * 4));
             agent.kill().unwrap();
             agent.wait().unwrap();

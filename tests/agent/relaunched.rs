@@ -137,6 +137,21 @@ mod promises {
     }
 
     #[test]
+    fn a_protected_path_that_a_person_has_allowed_is_written() {
+        let scene = scene("[approvals]\nask = [\"Write\"]\n");
+        std::fs::create_dir_all(scene.path(".git")).unwrap();
+        begin(&scene, &json!([{"tool": "Write", "input": {"file_path": ".git/config", "content": "mine"}}, {"text": "done"}]));
+        let _watcher = scene.watch();
+        answer(&scene, "once", 2);
+        assert_eq!(
+            std::fs::read_to_string(scene.path(".git/config")).unwrap_or_default(),
+            "mine",
+            "{:?}",
+            scene.turns().last().unwrap().tool_results()
+        );
+    }
+
+    #[test]
     fn a_call_that_a_rule_holds_is_made_once_after_the_permission() {
         let scene = scene("allowed_tools = [\"Bash\"]\n[approvals]\nask = [\"Bash(deploy:*)\"]\n");
         std::fs::write(scene.path("deploy"), "#!/bin/sh\necho deployed >> effects\necho ok\n").unwrap();

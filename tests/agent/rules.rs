@@ -104,6 +104,36 @@ fn a_host_on_standard_input_is_asked_for_permissions() {
     assert_eq!(scene.turns()[2].tool_results(), ["changed", "not now"]);
 }
 
+const ALLOW: &str = r#"echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'"#;
+
+#[test]
+fn a_rule_that_asks_stands_above_a_hook_that_allows() {
+    for mode in ["default", "bypassPermissions"] {
+        let scene = Scene::new();
+        scene.settings(&json!({"permissions": {"ask": ["Bash(touch:*)"]}, "hooks": {"PreToolUse": hook(ALLOW)}}));
+        let steps = json!([bash("echo a"), bash("touch made"), {"text": "done"}]);
+        let waits = output(scene.careful_agent(&["--permission-mode", mode]).arg(format!("x @@{steps}"))).ok();
+        assert!(waits.stdout.contains("QUESTION_POSTED") && !scene.path("made").exists());
+        assert_eq!(scene.turns()[1].tool_results(), ["a"]);
+    }
+}
+
+#[test]
+fn a_rule_that_refuses_to_read_covers_searches() {
+    let scene = Scene::new();
+    scene.settings(&json!({"permissions": {"deny": ["Read(secret/**)"]}, "hooks": {"PreToolUse": hook(ALLOW)}}));
+    for folder in ["secret", "open"] {
+        std::fs::create_dir_all(scene.path(folder)).unwrap();
+        std::fs::write(scene.path(folder).join("key"), "key").unwrap();
+    }
+    let glob = |pattern: &str, path: &str| json!({"tool": "Glob", "input": {"pattern": pattern, "path": path}});
+    let calls = vec![glob("*", "secret"), glob("**/key", "."), glob("se*/*", "."), glob("secret/k*", ".")];
+    let told = results(&scene, &[], calls);
+    let open = scene.path("open/key").display().to_string();
+    assert!(told[0].starts_with("Permission to use Glob") && told[3].starts_with("Permission to use Glob"), "{told:#?}");
+    assert_eq!(told[1..3], [open, "No files found".to_owned()]);
+}
+
 #[test]
 fn a_host_is_asked_for_a_permission_of_a_subagent() {
     let scene = Scene::new();
@@ -154,7 +184,11 @@ mod promises {
         let told = results(&scene, &["--permission-mode", "acceptEdits", "--disallowedTools=Task,Bash"], vec![write("a/b")]);
         assert!(told[0].starts_with("File created") && !scene.turns()[0].tools().iter().any(|tool| tool == "Task" || tool == "Bash"));
         let scene = Scene::new();
-        let told = results(&scene, &["--permission-mode", "plan"], vec![write("c")]);
+        let told = results(&scene, &["--permission-mode", "plan"], vec![bash("touch c")]);
         assert!(told[0].contains("only plans") && !scene.path("c").exists());
+        let scene = Scene::new();
+        scene.settings(&json!({"hooks": {"PreToolUse": hook(ALLOW)}}));
+        let waits = output(scene.careful_agent(&["--permission-mode", "plan"]).arg(format!("x @@{}", json!([write("c")])))).ok();
+        assert!(waits.stdout.contains("QUESTION_POSTED") && !scene.path("c").exists());
     }
 }

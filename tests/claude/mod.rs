@@ -18,6 +18,7 @@ mod not_typed;
 mod operator;
 mod outlived;
 mod permission_mode;
+mod permissions;
 mod plugin;
 mod plugin_flow;
 mod refused;

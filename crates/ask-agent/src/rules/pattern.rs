@@ -31,19 +31,23 @@ pub(super) fn names(rule: &str, call: &Call, place: Option<&Place>, cwd: &Path, 
     let (of, inner) = parts(rule);
     // What is not understood allows nothing, and refuses all calls of its tool.
     let Some(inner) = inner else { return of == tool && sense == Sense::AsksOrRefuses };
-    // As in Claude Code, `Edit` names Write too, and `Read` names Glob.
-    let fits = of == tool || (of == EDIT && tool == WRITE) || (of == READ && tool == GLOB);
+    // As in Claude Code, `Edit` with a path names Write too, and `Read` names Glob.
+    let fits = of == tool || (of == EDIT && tool == WRITE && !inner.is_empty()) || (of == READ && tool == GLOB);
     match (tool, inner) {
         _ if !fits => false,
         (_, "") => true,
         (READ | WRITE | EDIT | GLOB, glob) => place.is_some_and(|place| names_place(glob, tool, place, cwd, sense)),
-        (BASH, words) => match (sense, call.text("command")) {
-            (Sense::Allows, Some(command)) => surely::is_named_by(command, words),
-            (Sense::Allows, None) => false,
-            (Sense::AsksOrRefuses, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, &call.input)),
-        },
+        (BASH, words) if sense == Sense::Allows => call.text("command").is_some_and(|command| surely::is_named_by(command, &[words])),
+        (BASH, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, &call.input)),
         _ => sense == Sense::AsksOrRefuses,
     }
+}
+
+/// True if the rules allow this call. Each command of a line needs one of them.
+pub(super) fn allow(rules: &[&String], call: &Call, place: Option<&Place>, cwd: &Path) -> bool {
+    let words: Vec<&str> = rules.iter().map(|rule| parts(rule)).filter(|(of, _)| *of == BASH).filter_map(|(_, words)| words).collect();
+    let is_named = || call.text("command").is_some_and(|command| surely::is_named_by(command, &words));
+    rules.iter().any(|rule| names(rule, call, place, cwd, Sense::Allows)) || call.name == BASH && is_named()
 }
 
 /// True if a rule that refuses names a file that a search has found.

@@ -10,8 +10,8 @@ use crate::history::Call;
 use crate::host::Host;
 use crate::place::{Place, real};
 use crate::rules::hooks::Decision;
-use crate::rules::pattern::{Sense, names, names_found};
-use crate::tool_names::{ASK_USER, BASH, EDIT, GLOB, READ, TASK, TODO, WRITE};
+use crate::rules::pattern::{Sense, allow, names, names_found};
+use crate::tool_names::{ASK_USER, EDIT, GLOB, READ, TASK, TODO, WRITE};
 use askbox_agent::claude;
 use askbox_mailbox::Mailbox;
 
@@ -67,35 +67,36 @@ pub(crate) enum Permission {
     Refused(String),
 }
 
-/// Decides about a call. If a hook has allowed it, only rules that refuse still count.
+/// Decides about a call, as Claude Code does: `tests/claude/permissions.txt` compares both. Rules that refuse or ask, and the modes that
+/// only plan or ask nobody, stand above a hook that allows.
 pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Decision) -> Permission {
-    let named = |rules: &[String], sense| rules.iter().find(|rule| names(rule, call, place, &host.cwd, sense)).cloned();
-    let refused = |why: String| Permission::Refused(format!("Permission to use {} has been denied: {why}.", call.name));
-    if let Some(rule) = named(&host.settings.deny, Sense::AsksOrRefuses) {
-        return refused(format!("the rule `{rule}` refuses it"));
+    let named = |rules: &[String]| rules.iter().find(|rule| names(rule, call, place, &host.cwd, Sense::AsksOrRefuses)).cloned();
+    let refused = |why: &str| Permission::Refused(format!("Permission to use {} has been denied: {why}.", call.name));
+    if let Some(rule) = named(&host.settings.deny) {
+        return refused(&format!("the rule `{rule}` refuses it"));
     }
-    let mode = host.args.mode();
-    if hook == Decision::Allow || mode == "bypassPermissions" {
-        return if hook == Decision::Ask { Permission::Ask } else { Permission::Allowed };
-    }
-    if mode == "plan" && matches!(call.name.as_str(), BASH | WRITE | EDIT) {
-        return refused("this session only plans (--permission-mode plan)".into());
+    let (mode, is_asked_about) = (host.args.mode(), named(&host.settings.ask).is_some());
+    let (reads, writes) = (matches!(call.name.as_str(), READ | GLOB), matches!(call.name.as_str(), WRITE | EDIT));
+    if hook == Decision::Ask || is_asked_about && mode != "dontAsk" || writes && mode == "plan" {
+        return Permission::Ask;
     }
     let is_here = || place.is_some_and(|place| place.path.starts_with(real(&host.cwd)));
-    let is_free = match call.name.as_str() {
-        TODO | TASK | ASK_USER => true,
-        READ | GLOB => is_here(),
-        WRITE | EDIT => mode == "acceptEdits" && is_here(),
-        _ => false,
+    // While it plans, a rule for the whole shell allows nothing.
+    let counts = |rule: &&String| mode != "plan" || rule.contains('(');
+    let has_rule = || allow(&host.settings.allow.iter().filter(counts).collect::<Vec<_>>(), call, place, &host.cwd);
+    let is_allowed = match mode {
+        "bypassPermissions" => return Permission::Allowed,
+        _ if is_asked_about => false,
+        _ if matches!(call.name.as_str(), TODO | TASK | ASK_USER) => true,
+        "plan" => reads || has_rule(),
+        _ => hook == Decision::Allow || (reads || writes && mode == "acceptEdits") && is_here() || has_rule(),
     };
-    let is_asked_about = named(&host.settings.ask, Sense::AsksOrRefuses).is_some();
-    let is_allowed = !is_asked_about && (is_free || named(&host.settings.allow, Sense::Allows).is_some());
-    let writes = matches!(call.name.as_str(), WRITE | EDIT);
     let is_protected = is_allowed && writes && place.is_some_and(|place| is_protected(host, place));
-    match is_allowed && !is_protected {
-        true if hook != Decision::Ask => Permission::Allowed,
-        false if mode == "dontAsk" && is_protected => refused("the path is protected, and nobody is asked".into()),
-        false if mode == "dontAsk" => refused("no rule allows this call".into()),
+    match mode {
+        _ if is_allowed && !is_protected => Permission::Allowed,
+        "plan" => refused("this session only plans (--permission-mode plan)"),
+        "dontAsk" if is_protected => refused("the path is protected, and nobody is asked"),
+        "dontAsk" => refused("no rule allows this call"),
         _ => Permission::Ask,
     }
 }

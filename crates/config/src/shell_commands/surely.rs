@@ -10,18 +10,18 @@ const BASH: &str = "Bash";
 pub fn allows(rule: &str, tool: &str, input: &Map<String, Value>) -> bool {
     let Some((of, rest)) = rule.split_once('(') else { return rule == tool };
     let (Some(words), Some(command)) = (rest.strip_suffix(')'), input.get("command").and_then(Value::as_str)) else { return false };
-    of == BASH && tool == BASH && !words.is_empty() && is_named_by(command, words)
+    of == BASH && tool == BASH && !words.is_empty() && is_named_by(command, &[words])
 }
 
-/// True if each command in the line surely is one that the words name. A line with any character whose meaning only a shell knows is
+/// True if each command in the line surely is one that some of the words name. A line with any character whose meaning only a shell knows is
 /// refused: substitutions, redirections, groups, variables.
-pub fn is_named_by(line: &str, words: &str) -> bool {
+pub fn is_named_by(line: &str, words: &[&str]) -> bool {
     let Some(commands) = plain_commands(line) else { return false };
-    let fits = |command: &String| match words.strip_suffix(":*") {
+    let fits = |command: &String, words: &str| match words.strip_suffix(":*") {
         Some(prefix) => command.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
         None => command == words,
     };
-    !commands.is_empty() && commands.iter().all(fits)
+    !commands.is_empty() && commands.iter().all(|command| words.iter().any(|words| fits(command, words)))
 }
 
 /// The commands of a line, cut at `;`, `|`, `||`, `&&` and line ends outside of quotes. `None` if a part is not plain.

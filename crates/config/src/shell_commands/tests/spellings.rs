@@ -679,8 +679,8 @@ fn any_line_is_read_and_what_is_surely_named_is_named() {
         let length = numbers.next().unwrap() % 24;
         let line: String = numbers.take(length).map(|n| PIECES[n % PIECES.len()]).collect();
         let (begins, is) = (could_begin_with(&line, "git push"), could_be(&line, "git push"));
-        assert!(begins || !surely::is_named_by(&line, "git push:*"), "{line:?}");
-        assert!(is || !surely::is_named_by(&line, "git push"), "{line:?}");
+        assert!(begins || !surely::is_named_by(&line, &["git push:*"]), "{line:?}");
+        assert!(is || !surely::is_named_by(&line, &["git push"]), "{line:?}");
         could_begin_with(&line, "push");
         // Whatever a plain line is wrapped into, the command is named.
         let around = format!("{}\nsplit --filter='git push'", line.replace(['\'', '"', '\\', '`', '#', '(', '{', '<', '$'], ""));
