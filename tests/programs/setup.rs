@@ -246,7 +246,8 @@ fn a_link_to_a_settings_file_stays_a_link() {
 #[test]
 fn no_empty_list_stays_behind_in_a_changed_file() {
     for (mine, edited) in [
-        ("{\"model\": \"opus\"}\n", "{\"model\": \"haiku\"}\n"),
+        // A file of one line has several when it gets a key.
+        ("{\"model\": \"opus\"}\n", "{\n  \"model\": \"haiku\"\n}\n"),
         (
             "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  },\n  \"model\": \"opus\"\n}\n",
             "{\n  \"permissions\": {\n    \"deny\": [\"Read\"]\n  },\n  \"model\": \"haiku\"\n}\n",

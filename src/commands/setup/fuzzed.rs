@@ -8,13 +8,7 @@ use crate::commands::setup::rules;
 /// The reason why the text cannot be used.
 pub fn with(text: &str, wanted: &[&str]) -> Result<String, &'static str> {
     let missing = rules::missing(text, wanted)?;
-    if missing.is_empty() {
-        return Ok(text.to_owned());
-    }
-    let insertion = rules::insertion(text, &missing);
-    let mut with = text.to_owned();
-    with.insert_str(insertion.at, &insertion.text);
-    Ok(with)
+    if missing.is_empty() { Ok(text.to_owned()) } else { rules::with(text, &missing) }
 }
 
 /// The rules among these that are missing.
@@ -25,7 +19,7 @@ pub fn missing<'r>(text: &str, wanted: &[&'r str]) -> Result<Vec<&'r str>, &'sta
     rules::missing(text, wanted)
 }
 
-/// The text without these rules, or `None` if it contains none of them.
+/// The text without these rules, or `None` if it has no list of them.
 pub fn without(text: &str, unwanted: &[String]) -> Option<String> {
-    rules::without(text, unwanted)
+    rules::without(text, unwanted, false, false)
 }

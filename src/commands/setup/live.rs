@@ -165,7 +165,7 @@ fn added(text: &str, keys: &[&LiveKey]) -> Added {
     for line in text.split_inclusive('\n') {
         at += line.len();
         if line.ends_with('\n') && line.split('#').next().unwrap_or_default().trim() == "[live]" {
-            return Added { at, text: lines, rules: Vec::new() };
+            return Added { at, text: lines, ..Added::default() };
         }
     }
     let space = match text {
@@ -173,5 +173,5 @@ fn added(text: &str, keys: &[&LiveKey]) -> Added {
         text if text.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    Added { at: text.len(), text: format!("{space}[live]\n{lines}"), rules: Vec::new() }
+    Added { at: text.len(), text: format!("{space}[live]\n{lines}"), ..Added::default() }
 }

@@ -9,7 +9,7 @@
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
 //! | `news_hooks` | the hooks of Kimi and Gemini, which a person adds |
-//! | `rules` | adds rules to the text of a settings.json and removes them, without changing the rest |
+//! | `rules` | adds rules to a settings.json in place, and removes them |
 //! | `fuzzed` | the same rules for `fuzz/` |
 //! | `change` | a change to one file: creates it, or adds text to it |
 //! | `record` | the record of everything written, so that it can be taken back |

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::ParseOptions;
 use serde_json::{Value, json};
 
 use askbox_agent::sessions;
@@ -64,49 +65,13 @@ fn are_in_kimi(text: &str) -> bool {
 }
 
 fn are_in_gemini(text: &str) -> bool {
-    let Ok(settings) = serde_json::from_str::<Value>(&without_comments(text)) else { return false };
+    // Gemini allows comments.
+    let options = ParseOptions { allow_missing_commas: false, allow_trailing_commas: false, ..ParseOptions::default() };
+    let Ok(settings) = jsonc_parser::parse_to_serde_value::<Value>(text, &options) else { return false };
     let groups = |event: &str| settings["hooks"][event].as_array().cloned().unwrap_or_default();
     let hooks = |event: &str| groups(event).into_iter().flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_default());
     let calls = |event: &str| hooks(event).any(|hook| hook["command"].as_str().is_some_and(|command| is_ours(Program::Gemini, command)));
     settings["hooksConfig"]["enabled"] != false && events(Program::Gemini).iter().all(|event| calls(event))
-}
-
-/// JSON without the comments that Gemini allows in it.
-fn without_comments(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find(['"', '/']) {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = match rest.as_bytes() {
-            [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
-            [b'/', b'*', ..] => rest.find("*/").map_or(rest.len(), |at| at + 2),
-            [b'"', ..] => {
-                let end = end_of_word(rest);
-                kept.push_str(&rest[..end]);
-                end
-            }
-            _ => {
-                kept.push('/');
-                1
-            }
-        };
-        rest = &rest[end..];
-    }
-    kept.push_str(rest);
-    kept
-}
-
-/// The length of the quoted word at the beginning of a text.
-fn end_of_word(text: &str) -> usize {
-    let mut is_escaped = true; // the quote at the beginning
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'"' if !is_escaped => return at + 1,
-            b'\\' => is_escaped = !is_escaped,
-            _ => is_escaped = false,
-        }
-    }
-    text.len()
 }
 
 /// True for a command that calls the hook. The person may have written the path of `askbox`.

@@ -56,13 +56,29 @@ pub(super) struct Written {
 }
 
 /// A text that was added to a file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Added {
     pub(super) at: usize,
     pub(super) text: String,
+    /// The text that it replaces, which it contains with other white space.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) replaces: String,
     /// The rules in the text, if the file is a settings.json.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) rules: Vec<String>,
+}
+
+impl Added {
+    /// The difference of two texts.
+    pub(super) fn between(before: &str, after: &str, rules: &[&str]) -> Self {
+        let same = |(one, other): &(char, char)| one == other;
+        let length = |same: &(char, char)| same.0.len_utf8();
+        let at: usize = before.chars().zip(after.chars()).take_while(same).map(|c| length(&c)).sum();
+        let (before, after) = (&before[at..], &after[at..]);
+        let end: usize = before.chars().rev().zip(after.chars().rev()).take_while(same).map(|c| length(&c)).sum();
+        let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        Self { at, text: after[..after.len() - end].to_owned(), replaces: before[..before.len() - end].to_owned(), rules }
+    }
 }
 
 impl Record {

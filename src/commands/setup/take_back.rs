@@ -115,11 +115,9 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
     let mut rest = text.clone();
     for added in written.added.iter().rev() {
         if !added.rules.is_empty() {
-            rest = rules::without(&rest, &added.rules).unwrap_or(rest);
-            // The list is ours as well, and perhaps the object around it, unless there is something of the person's in it by now.
-            if added.text.contains("\"allow\":") {
-                rest = rules::without_empty_list(&rest, added.text.contains("\"permissions\":")).unwrap_or(rest);
-            }
+            // The list may be ours as well, and the object around it, unless there is something of the person's in it by now.
+            let is_ours = |key: &str| added.text.contains(key) && !added.replaces.contains(key);
+            rest = rules::without(&rest, &added.rules, is_ours("\"allow\":"), is_ours("\"permissions\":")).unwrap_or(rest);
         } else if rest.matches(&added.text).count() == 1 {
             rest = rest.replacen(&added.text, head_that_stays(&rest, &added.text), 1);
         } else if rest.contains(added.text.lines().find(|line| !line.is_empty()).unwrap_or_default()) {
@@ -151,7 +149,7 @@ fn exactly_without(text: &str, written: &Written) -> Option<String> {
         if text.get(added.at..end)? != added.text {
             return None;
         }
-        text.replace_range(added.at..end, "");
+        text.replace_range(added.at..end, &added.replaces);
     }
     Some(text)
 }

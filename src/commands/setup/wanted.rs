@@ -154,7 +154,7 @@ pub(super) fn section() -> Result<Wanted> {
         } else {
             "\n\n"
         };
-        let added = Added { at: text.len(), text: format!("{space}{}", claude_md::SECTION), rules: Vec::new() };
+        let added = Added { at: text.len(), text: format!("{space}{}", claude_md::SECTION), ..Added::default() };
         Some(addition(Part::ClaudeMd, path, before, added, "adds the section that `askbox init --claude-md` prints".to_owned()))
     }))
 }
@@ -163,19 +163,17 @@ pub(super) fn section() -> Result<Wanted> {
 pub(super) fn permissions() -> Result<Wanted> {
     let path = claude_folder()?.join("settings.json");
     Ok(text_of(&path).and_then(|(path, before)| {
-        let Some(text) = &before else {
-            let added = Added { at: 0, text: rules::new_file(&RULES), rules: RULES.map(str::to_owned).to_vec() };
-            return Ok(Some(addition(Part::Permissions, path, before, added, shown(&RULES))));
-        };
-        let missing = rules::missing(text, &RULES).map_err(|why| {
+        let text = before.as_deref().unwrap_or("{\n}\n");
+        let unusable = |why| {
             let (shown, file) = (path.display(), text::path_word(&path));
             format!("{shown} {why}, so no rule was added; mend it, and then: askbox setup\n  $ ${{EDITOR:-vi}} {file}")
-        })?;
+        };
+        let missing = rules::missing(text, &RULES).map_err(unusable)?;
         if missing.is_empty() {
             return Ok(None);
         }
-        let put_in = rules::insertion(text, &missing);
-        let added = Added { at: put_in.at, text: put_in.text, rules: missing.iter().map(|rule| (*rule).to_owned()).collect() };
+        let after = rules::with(text, &missing).map_err(unusable)?;
+        let added = Added::between(before.as_deref().unwrap_or_default(), &after, &missing);
         Ok(Some(addition(Part::Permissions, path, before, added, shown(&missing))))
     }))
 }
@@ -193,7 +191,7 @@ pub(super) fn text_of(path: &Path) -> std::result::Result<(PathBuf, Option<Strin
 
 pub(super) fn addition(part: Part, path: PathBuf, before: Option<String>, added: Added, what: String) -> Change {
     let mut after = before.clone().unwrap_or_default();
-    after.insert_str(added.at, &added.text);
+    after.replace_range(added.at..added.at + added.replaces.len(), &added.text);
     let what = if before.is_none() { format!("new: {what}") } else { what };
     Change {
         part,
