@@ -1,6 +1,6 @@
 //! The shared state of the tools: the mailbox, the operator's settings, and the questions that this process has asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +34,8 @@ struct AskedHere {
     /// workflow.
     unnamed: HashMap<Uuid, WorkflowId>,
     rounds: HashMap<RoundId, Asked>,
+    /// The questions whose form the client's user has left without an answer.
+    in_vain: HashSet<RoundId>,
 }
 
 impl Desk {
@@ -73,6 +75,19 @@ impl Desk {
             known.unnamed.clear();
         }
         Ok(known.unnamed.entry(content).or_insert_with(WorkflowId::generate).clone())
+    }
+
+    /// True if the client's user has left the form of this question without an answer.
+    pub(super) fn was_shown_in_vain(&self, asked: &RoundId) -> bool {
+        self.known().in_vain.contains(asked)
+    }
+
+    /// Notes that the client's user has left the form of this question without an answer.
+    pub(super) fn note_shown_in_vain(&self, asked: &RoundId) {
+        let mut known = self.known();
+        if known.in_vain.len() < REMEMBERED {
+            known.in_vain.insert(asked.clone());
+        }
     }
 
     /// Posts a question and remembers it.

@@ -5,12 +5,14 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | `lines` | the client's lines, so that each request has a reply |
 //! | `server` | requests of the client in, replies out |
 //! | `receipts` | an answer is given once the reply that carries it is written |
 //! | `tools` | the tools' names, arguments and descriptions |
 //! | `desk` | the shared state of the tools: the mailbox, and the questions that this process has asked |
 //! | `ask_user` | the tool that asks, and the tool that looks for the answer |
 //! | `task` | the question of a client that knows tasks, so that no call has to wait |
+//! | `form` | a waiting question as a form for the client's user |
 //! | `question_state` | the state of a question, and the words for its asker |
 //! | `other_tools` | the other tools: checkpoints, the list of questions, runs, answering |
 
@@ -18,6 +20,8 @@
 
 mod ask_user;
 mod desk;
+mod form;
+mod lines;
 mod other_tools;
 mod question_state;
 mod receipts;
@@ -48,6 +52,8 @@ pub fn run(args: Mcp, context: &Context) -> Result<u8> {
     let ended = runtime.block_on(async {
         let receipts = Receipts::begin();
         let (stdin, stdout) = rmcp::transport::stdio();
+        let (stdin, reading) = lines::readable(stdin);
+        tokio::spawn(reading);
         let transport = Receipted::new(AsyncRwTransport::new(stdin, stdout), receipts.clone());
         let service = match Server::new(Desk::new(args.mailbox, config, context.clone()), receipts).serve(transport).await {
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(QuitReason::Closed),

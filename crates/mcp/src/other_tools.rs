@@ -108,7 +108,8 @@ pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<Question
     Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))
 }
 
-fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
+/// The error about a question that waits no longer.
+pub(super) fn nothing_pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
     let hint = "see the open questions: list_questions";
     match round::latest(mailbox, workflow) {
         None => Error::not_found(format!("nothing was asked for {workflow}"), hint),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, CustomRequest, CustomResult, ErrorCode,
     ErrorData, GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::ask_user::{self, Reply};
 use crate::desk::Desk;
+use crate::lines::UNREADABLE;
 use crate::receipts::Receipts;
 use crate::{other_tools, task, tools};
 use askbox_cli::{ask_user_call, program};
@@ -94,7 +96,8 @@ impl ServerHandler for Server {
 
     async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<GetTaskResult, ErrorData> {
         let desk = Arc::clone(&self.desk);
-        let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id)).await?.map_err(no_such_task)?;
+        let shows_forms = shows_forms(&context);
+        let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id, shows_forms)).await?.map_err(no_such_task)?;
         taken.into_iter().for_each(|taken| self.receipts.expect(context.id.clone(), taken, Sign::Task));
         Ok(GetTaskResult::new(task))
     }
@@ -108,13 +111,29 @@ impl ServerHandler for Server {
         if task::METHODS.contains(&request.method.as_str()) {
             return Err(ErrorData::invalid_params("taskId: is missing, or is no text. Hint: give the taskId that ask_user returned", None));
         }
+        if request.method == UNREADABLE {
+            return Err(ErrorData::parse_error("the request is no JSON-RPC that can be read, or is nested too deep", None));
+        }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {
+        let (desk, by) = (Arc::clone(&self.desk), caller(&context));
+        in_a_thread(move || task::answer(&desk, &request.task_id, &request.input_responses, by)).await?.map_err(no_such_task)
     }
 
     async fn cancel_task(&self, request: CancelTaskParams, _context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {
         let desk = Arc::clone(&self.desk);
         in_a_thread(move || task::cancel(&desk, &request.task_id)).await?.map_err(no_such_task)
     }
+}
+
+/// True if the client shows forms to its user.
+fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .client_capabilities()
+        .and_then(|capabilities| capabilities.elicitation)
+        .is_some_and(|elicitation| elicitation.url.is_none() || elicitation.form.is_some())
 }
 
 fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
@@ -130,7 +149,7 @@ async fn in_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
 fn no_such_task(error: Error) -> ErrorData {
     let words = format!("{} Hint: {}", program::message(&error), text::one_line(&error.hint()));
     match error {
-        Error::Invalid { .. } | Error::NotFound { .. } => ErrorData::invalid_params(words, None),
+        Error::Invalid { .. } | Error::NotFound { .. } | Error::Conflict { .. } => ErrorData::invalid_params(words, None),
         _ => ErrorData::internal_error(words, None),
     }
 }

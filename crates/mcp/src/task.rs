@@ -1,13 +1,13 @@
 //! Tasks (SEP-2663): the question of a client that polls, such as an interactive Claude Code. The task's id is the id of the round,
 //! `WORKFLOW.QUESTION`, and its state is read from the mailbox, so that any later server process knows the task.
 
-use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, DetailedTask, Task, TaskPayload, TaskStatus};
+use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, DetailedTask, InputResponses, Task, TaskPayload, TaskStatus};
 use serde_json::{Map, Value};
 
-use crate::ask_user;
 use crate::desk::Desk;
 use crate::question_state::{self, QuestionState};
 use crate::receipts::Taken;
+use crate::{ask_user, form, other_tools};
 use askbox_mailbox::{Error, Mailbox, Question, Result, RoundId, text, time};
 use askbox_run::claim::heard;
 use askbox_run::delivery::Delivery;
@@ -31,8 +31,8 @@ pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>) -> Result<CreateT
     }
 }
 
-/// `tasks/get`: the state of the question. If this process took the answer now, also returns that answer, which the reply carries.
-pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>)> {
+/// `tasks/get`: the state of the question, with its form if the client shows forms and its user may answer. If this process took the answer now, also returns that answer, which the reply carries.
+pub(super) fn look(desk: &Desk, id: &str, shows_forms: bool) -> Result<(DetailedTask, Option<Taken>)> {
     let (mailbox, asked, state) = look_for(desk, id)?;
     let is_ours = |question: &Question| !desk.asked_something_else(&asked, question);
     let is_to_take = match &state {
@@ -55,10 +55,37 @@ pub(super) fn look(desk: &Desk, id: &str) -> Result<(DetailedTask, Option<Taken>
         QuestionState::Answered(question) | QuestionState::Over(question, _) if !is_ours(&question) => {
             (said(&question, ask_user::changed(&asked.workflow)), None)
         }
+        QuestionState::Waits(question) if shows_forms && desk.config.answer && !desk.was_shown_in_vain(&asked) => {
+            let task = task(&asked, &question, TaskStatus::InputRequired);
+            match form::of(&question, asked.question) {
+                Some(input_requests) => (DetailedTask::new(task, TaskPayload::InputRequired { input_requests }), None),
+                None => (working(&question), None),
+            }
+        }
         QuestionState::Waits(question) | QuestionState::Answered(question) => (working(&question), None),
         QuestionState::Over(question, _) | QuestionState::OnItsWay(question, _) => (said(&question, words), None),
         QuestionState::Taken(claim) => (said(&claim.document.typed, words), Some(Taken { mailbox, claim })),
     })
+}
+
+/// `tasks/update`: the reply of the client's user to the form. If the user gives no answer, the form is not shown again, and the question waits
+/// for somebody else.
+pub(super) fn answer(desk: &Desk, id: &str, responses: &InputResponses, by: String) -> Result<()> {
+    let (mailbox, asked, state) = look_for(desk, id)?;
+    let value = match &state {
+        QuestionState::Waits(question) => form::answer(question, asked.question, responses),
+        _ => return Err(other_tools::nothing_pending(&mailbox, &asked.workflow)),
+    };
+    match value {
+        Some(_) if !desk.config.answer => {
+            Err(Error::conflict("this client may not answer", "the operator permits it: [mcp] answer = true in the configuration"))
+        }
+        Some(value) => other_tools::answer(desk, &asked.workflow, Some(asked.question), value, by).map(drop),
+        None => {
+            desk.note_shown_in_vain(&asked);
+            Ok(())
+        }
+    }
 }
 
 /// `tasks/cancel`: the question stays open. Claude Code cancels the tasks of a session when its user leaves it for the night, and the

@@ -20,6 +20,26 @@ fn what_is_no_message_is_passed_over() {
 }
 
 #[test]
+fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
+    let world = World::new();
+    for era in [Era::Of2025, Era::Of2026] {
+        let mut client = Client::of(&world, era);
+        let deep =
+            [r#"{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{"a":"#, &"[".repeat(5000), &"]".repeat(5000), "}}"].concat();
+        for (id, line) in [
+            (901, &*deep),
+            (902, r#"{"jsonrpc":"2.0","id":902,"method":"tools/list","params":{"#),
+            (903, r#"{"id":903,"method":"tools/list"}"#),
+        ] {
+            client.write_line(line);
+            assert!(client.reply_to(id)["error"]["code"].is_i64(), "{era:?} {id}");
+        }
+        assert_eq!(client.call("list_questions", json!({})), "no question waits\n");
+        client.close();
+    }
+}
+
+#[test]
 fn arguments_that_fit_no_tool_are_refused_with_what_would_fit() {
     let world = World::new();
     let mut client = Client::of(&world, Era::Of2026);

@@ -101,6 +101,62 @@ fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
 }
 
 #[test]
+fn a_form_is_shown_to_the_clients_user_and_withdrawn_once_somebody_else_has_answered() {
+    for era in BOTH {
+        let world = world();
+        world.configure("[mcp]\nanswer = true");
+        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {"form": {}}});
+        let mut client = Client::start(world.command("askbox").arg("mcp"), era, capabilities);
+        let questions =
+            json!([{"id": "db", "question": "Which?", "options": ["pg", "lite"]}, {"id": "n", "question": "How many?", "type": "number"}]);
+        let asked = client.begin("ask_user", json!({"questions": questions, "workflow_id": "db"}));
+        let task = client.reply_to(asked)["result"]["taskId"].as_str().expect("an id").to_owned();
+        let shown = look(&mut client, &task);
+        assert_eq!(shown["status"], "input_required", "{shown}");
+        let round = world.round("db");
+        let form = &shown["inputRequests"][&round];
+        let fields = &form["params"]["requestedSchema"]["properties"];
+        assert_eq!(
+            (&form["method"], &fields["db"]["oneOf"][1]["const"], &fields["n"]["type"]),
+            (&json!("elicitation/create"), &json!("lite"), &json!("number")),
+            "{form}"
+        );
+        let reply = |content: Value| json!({"taskId": task, "inputResponses": {&round: {"action": "accept", "content": content}}});
+        let wrong = client.request("tasks/update", reply(json!({"db": "mongo", "n": "many"})));
+        assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+        assert!(client.request("tasks/update", reply(json!({"db": "lite", "n": 3}))).get("error").is_none());
+        let said = told(&mut client, &task);
+        assert!(said.contains("lite") && said.contains('3'), "{said}");
+        let places = ["running", "closed"].map(|folder| world.in_mailbox(&format!("{folder}/db.{round}.json")));
+        assert_eq!(world.json(places.iter().find(|place| place.exists()).expect("the round"))["answer"]["through"], "mcp");
+
+        // A client without a user declines by itself. That is no answer, and the form is not shown again.
+        let task = ask(&mut client);
+        let round = world.round("db");
+        let left = json!({"taskId": task, "inputResponses": {&round: {"action": "decline"}}});
+        assert!(client.request("tasks/update", left).get("error").is_none());
+        assert_eq!((look(&mut client, &task)["status"].clone(), world.state("db")), (json!("working"), "pending".into()));
+        world.sh("ask-answer db pg");
+        let late = json!({"taskId": task, "inputResponses": {&round: {"action": "accept", "content": {"answer": "lite"}}}});
+        assert_eq!(client.request("tasks/update", late)["error"]["code"], -32602);
+        assert!(told(&mut client, &task).contains("User chose: pg"));
+    }
+}
+
+#[test]
+fn a_client_that_may_not_answer_is_shown_no_form() {
+    let world = world();
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {}});
+    let mut client = Client::start(world.command("askbox").arg("mcp"), Era::Of2026, capabilities);
+    let task = ask(&mut client);
+    assert_eq!(look(&mut client, &task)["status"], "working");
+    let reply = json!({"taskId": task, "inputResponses": {world.round("db"): {"action": "accept", "content": {"answer": "pg"}}}});
+    let refused = client.request("tasks/update", reply);
+    assert!(refused["error"]["message"].as_str().is_some_and(|words| words.contains("may not answer")), "{refused}");
+    assert_eq!(world.state("db"), "pending");
+}
+
+#[test]
 fn what_is_no_task_is_refused_and_some_clients_get_none() {
     let world = world();
     let mut client = knows_tasks(&world, Era::Of2026);
