@@ -107,7 +107,7 @@ mod promises {
         for (steps, reason, stop) in [
             (json!([no, no, {"text": "done"}]), "api_error", "refusal"),
             (json!([half, half, {"text": "done"}]), "completed", "max_tokens"),
-            (json!([full, {"text": "done"}]), "blocking_limit", ""),
+            (json!(vec![full; 9]), "blocking_limit", ""),
         ] {
             let scene = Scene::new();
             let outcome = run(&scene, &steps, &[]);

@@ -98,7 +98,7 @@ fn an_agent_is_stopped_after_thirty_rounds() {
     let turns = scene.turns();
     assert_eq!(turns.len(), 1 + 30 + 1);
     let told = &turns[31].tool_results()[0];
-    assert!(told.contains("stopped after 30 rounds") && told.contains("round 29"), "{told}");
+    assert!(told.contains("number of turns (30)") && told.contains("round 29"), "{told}");
 }
 
 /// The hooks and the rules of the session count for its subagents.

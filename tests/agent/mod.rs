@@ -4,6 +4,7 @@ mod ends;
 mod figures;
 mod killed;
 mod listings;
+mod long_jobs;
 mod places;
 mod questions;
 mod relaunched;

@@ -88,7 +88,7 @@ fn a_reply_that_is_not_enough_is_not_delivered() {
     for (steps, class) in [
         (json!([no, no]), "refusal"),
         (json!([half, half, half, half, half, half, half]), "agent"),
-        (json!([full]), "too_long"),
+        (json!(vec![full; 9]), "too_long"),
         (json!([{"cut": true, "error": "invalid_request_error"}]), "invalid_request"),
     ] {
         let scene = scene("[relaunch]\nattempts = 2\nbackoff = \"1s\"\n");
@@ -96,6 +96,15 @@ fn a_reply_that_is_not_enough_is_not_delivered() {
         let status = scene.status("docs");
         assert_eq!((&status["state"], &status["failure"]), (&json!("parked"), &json!(class)), "{status:#}");
     }
+}
+
+#[test]
+fn a_limit_on_money_holds_once_the_prices_are_known() {
+    let scene = scene("[limits]\nrun_cost = 0.008\n[runner.small.env]\nASK_AGENT_PRICES = \"[3,15]\"\n");
+    let list = json!({"tool": "TodoWrite", "input": {"todos": []}});
+    begin(&scene, &json!([list, list, list, {"text": "done"}]));
+    let status = scene.status("docs");
+    assert_eq!((&status["state"], &status["failure"], scene.turns().len()), (&json!("parked"), &json!("budget"), 2), "{status:#}");
 }
 
 mod promises {

@@ -20,7 +20,7 @@ use crate::rules::hooks::{self, Decision, Verdict};
 use crate::rules::permission::{self, Permission};
 use crate::step::{End, Stop};
 use crate::task;
-use crate::tool_names::{ASK_USER, TASK, must_not_be_repeated};
+use crate::tool_names::{ASK_USER, BASH, EDIT, TASK};
 use crate::tools;
 use askbox_mailbox::Result;
 
@@ -86,7 +86,8 @@ fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Resul
             allowed = taken;
         }
     }
-    if must_not_be_repeated(&call.name) {
+    // A second call would do something else than the first one.
+    if [BASH, EDIT].contains(&call.name.as_str()) {
         caller.transcript.begin(&call)?;
     }
     // A person has allowed this call, and it is noted as begun: that answer is used up.

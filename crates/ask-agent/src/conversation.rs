@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::history::Call;
+use crate::history::{Call, SUMMARY, blocks, words};
 use crate::host::{Happening, Host};
 use crate::model::{self, Failure, Heard, Reply, Request};
 use crate::outcome::Outcome;
@@ -30,6 +30,8 @@ const ENDED: &str = " It still ran, and was ended now.";
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected: it was not made.";
 const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
 const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
+/// The model reads this in front of a summary.
+const SUMMARISED: &str = "[The context was full. A summary of the conversation so far:]\n";
 /// The model reads this behind the fault of its reply.
 const GO_ON: &str = ". Go on where it ends. Send less at once, and nothing that was stopped.]";
 
@@ -98,18 +100,24 @@ impl Conversation {
             Step::Finish => match self.held_by_a_hook(host)? {
                 Some(why) => {
                     self.is_held = true;
-                    self.transcript.remark(&format!("Stop hook feedback:\n{why}"))?;
+                    self.transcript.remark(&format!("Stop hook feedback:\n{why}"), json!({}))?;
                 }
                 None => return Ok(Some(End::Finished(self.transcript.history.last_words()))),
             },
             Step::AskModel => {
                 self.take_queue(host)?;
-                if self.rounds >= self.max_rounds {
-                    return Ok(Some(End::MaxRounds(self.max_rounds)));
+                if host.args.max_budget_usd.is_some_and(|most| host.cost >= most) {
+                    let why = "The limit on money was reached".into();
+                    return Ok(Some(End::Short("error_max_budget_usd", "budget_exhausted", None, why)));
                 }
-                return self.ask(host);
+                if self.rounds >= self.max_rounds {
+                    let why = format!("Reached maximum number of turns ({})", self.max_rounds);
+                    return Ok(Some(End::Short("error_max_turns", "max_turns", None, why)));
+                }
+                return self.ask(host, false);
             }
-            Step::Tell(fault) => self.transcript.remark(&format!("[{}{GO_ON}", fault.words()))?,
+            Step::Tell(Fault::Full) => return self.ask(host, true),
+            Step::Tell(fault) => self.transcript.remark(&format!("[{}{GO_ON}", fault.parts().0), json!({}))?,
             Step::SayUnknown(call) => {
                 let ended = if process::end_left_over(&process::mark(host, &call)) { ENDED } else { "" };
                 self.answer(host, &call, &Outcome::error(format!("{UNKNOWN}{ended}")))?;
@@ -144,30 +152,37 @@ impl Conversation {
         Ok((verdict.decision == hooks::Decision::Deny && !verdict.ends_turn).then_some(verdict.reason))
     }
 
-    /// Asks the model and takes its reply in. Returns the end of the turn if there is no whole reply.
-    fn ask(&mut self, host: &mut Host) -> Result<Option<End>> {
+    /// Asks the model and takes its reply in, as a summary if one is asked for. Returns the end of the turn if there is no whole reply.
+    fn ask(&mut self, host: &mut Host, summary: bool) -> Result<Option<End>> {
         let mut max_tokens = host.api.max_tokens(&self.request.model);
         let (mut attempt, mut pause) = (0, FIRST_PAUSE);
         loop {
-            let body = model::body(&self.request, &self.transcript.history, &host.session, max_tokens).to_string();
+            let body = model::body(&self.request, &self.transcript.history, &host.session, max_tokens, summary).to_string();
             let failure = match self.hear(host, body.into())? {
                 Ok(reply) if reply.is_complete => {
                     let message = reply.into_message();
+                    host.spend(&message["usage"]);
+                    if summary {
+                        let words = words(&blocks(&message["content"]));
+                        if words.trim().is_empty() {
+                            return Ok(Some(Fault::Full.end()));
+                        }
+                        host.events.system("compact_boundary", json!({}));
+                        return self.transcript.remark(&format!("{SUMMARISED}{words}"), json!({ SUMMARY: true })).map(|()| None);
+                    }
                     self.transcript.reply(&message)?;
                     self.rounds += 1;
-                    model::add_usage(&mut host.usage, &message["usage"]);
                     host.events.reply(&message, self.parent());
                     let fault = self.transcript.history.messages.last().and_then(Fault::of);
                     let had_failed = std::mem::replace(&mut self.has_failed, fault.is_some());
-                    return Ok(fault.filter(|fault| had_failed || *fault == Fault::Full).map(End::Faulty));
+                    return Ok(fault.filter(|_| had_failed).map(Fault::end));
                 }
                 Ok(cut) => {
                     // Before the end of the process, nothing is written: the next process asks again.
                     if let Some(mut message) = cut.into_cut_message().filter(|_| host.stop == Some(Stop::Interrupt)) {
+                        self.transcript.reply(&message)?;
                         message["aborted"] = true.into();
                         host.events.reply(&message, self.parent());
-                        message.as_object_mut().and_then(|message| message.remove("aborted"));
-                        self.transcript.reply(&message)?;
                     }
                     return self.stopped(host, host.stop.unwrap_or(Stop::Terminate)).map(Some);
                 }
@@ -178,7 +193,8 @@ impl Conversation {
                 continue;
             }
             if failure.is_about_the_context() {
-                return Ok(Some(End::Faulty(Fault::Full)));
+                let had_failed = std::mem::replace(&mut self.has_failed, true);
+                return if had_failed || summary { Ok(Some(Fault::Full.end())) } else { self.ask(host, true) };
             }
             attempt += 1;
             let wait = failure.retry_after.unwrap_or(pause);
@@ -202,7 +218,7 @@ impl Conversation {
     /// Sends one request and listens. The reply is not complete if a request to stop came first.
     fn hear(&self, host: &mut Host, body: Arc<str>) -> Result<Result<Reply, Failure>> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let (number, sender) = (NUMBER.fetch_add(1, Ordering::Relaxed), host.sender());
+        let (number, sender) = (NUMBER.fetch_add(1, Ordering::Relaxed), host.sender.clone());
         let _ongoing = host.api.send(body, move |heard| sender.send(Happening::Model(number, heard)).is_ok())?;
         let mut reply = Reply::default();
         loop {

@@ -48,6 +48,8 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub messages: Vec<Message>,
+    /// The model reads the messages from this one on. Those in front are in its summary.
+    pub from: usize,
     /// The model of the newest reply.
     pub model: Option<String>,
     /// The calls that were begun and must not be repeated unseen. Without a result, the outcome is unknown.
@@ -62,6 +64,8 @@ pub(crate) const DEFERRED: &str = "hook_deferred_tool";
 pub(crate) const REWOUND: &str = "rewound";
 /// The field of an entry with words of this program, as in Claude Code's transcripts.
 pub(crate) const REMARK: &str = "isMeta";
+/// The field of a remark that stands for all messages in front of it, also as there.
+pub(crate) const SUMMARY: &str = "isCompactSummary";
 
 impl Message {
     pub fn is_reply(&self) -> bool {
@@ -89,12 +93,14 @@ impl History {
             (_, Some(REWOUND)) => {
                 let end = self.messages.iter().position(|message| mark["to"] == *message.uuid);
                 self.messages.truncate(end.map_or(self.messages.len(), |at| at + 1));
+                self.from = if self.messages.len() > self.from { self.from } else { 0 };
             }
             _ => {}
         }
     }
 
     fn take_message(&mut self, entry: &Value, uuid: String) {
+        self.from = if entry[SUMMARY] == true { self.messages.len() } else { self.from };
         let (results, words): (Vec<_>, Vec<_>) =
             blocks(&entry["message"]["content"]).into_iter().partition(|block| block["type"] == "tool_result");
         for block in results {
@@ -126,14 +132,13 @@ impl History {
     /// The text of the newest reply.
     pub fn last_words(&self) -> String {
         let reply = self.messages.iter().rev().find(|message| message.is_reply());
-        let texts = reply.into_iter().flat_map(|reply| &reply.content).filter_map(|block| block["text"].as_str());
-        texts.collect::<Vec<_>>().join("\n")
+        reply.map_or_else(String::new, |reply| words(&reply.content))
     }
 
     /// The messages as the API takes them. The results of calls stand in front of the words that came after them.
     pub fn for_the_model(&self) -> Vec<Value> {
         let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
-        for message in self.messages.iter().filter(|message| !message.content.is_empty()) {
+        for message in self.messages[self.from..].iter().filter(|message| !message.content.is_empty()) {
             let (role, blocks) = (if message.is_reply() { "assistant" } else { "user" }, message.content.clone());
             match messages.last_mut() {
                 Some((last, content)) if *last == role => content.extend(blocks),
@@ -149,6 +154,11 @@ impl History {
             .map(|(role, content)| Map::from_iter([("role".into(), role.into()), ("content".into(), content.into())]).into())
             .collect()
     }
+}
+
+/// The texts of a message.
+pub(crate) fn words(content: &[Value]) -> String {
+    content.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// Content as blocks: a plain string is one block of text.

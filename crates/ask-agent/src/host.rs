@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::events::Events;
-use crate::model::{Api, Heard, add_usage};
+use crate::model::{Api, Heard};
 use crate::settings::Settings;
 use crate::step::Stop;
 use crate::transcript::new_id;
@@ -57,12 +57,16 @@ pub(crate) struct Host {
     pub taken: Vec<String>,
     /// The tokens of this turn, those of subagents included.
     pub usage: Value,
+    /// The US dollars of this process, if its prices are known: of a million tokens of input and of output.
+    pub cost: f64,
+    pub prices: Option<[f64; 2]>,
     pub input_ended: bool,
     /// An error that ends the process: a line on standard input that cannot be understood.
     pub broken: Option<String>,
     /// The request to stop that has come, and how many have come.
     pub stop: Option<Stop>,
     pub stops: u32,
+    /// Where threads report what happens.
     pub sender: Sender<Happening>,
     pub happenings: Receiver<Happening>,
 }
@@ -74,10 +78,10 @@ impl Host {
         let hint = "check the limit on processes: ulimit -u";
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::failed(format!("cannot handle signals: {e}"), hint))?;
-        let sender = self.sender();
+        let sender = self.sender.clone();
         thread::start(move || signals.forever().for_each(|signal| drop(sender.send(Happening::Signal(signal)))))?;
         if to_input {
-            let sender = self.sender();
+            let sender = self.sender.clone();
             thread::start(move || {
                 for line in std::io::stdin().lock().lines().map_while(|line| line.ok()).filter(|line| !line.trim().is_empty()) {
                     let parsed = serde_json::from_str(&line).map_err(|e| format!("Error parsing streaming input line: {e}"));
@@ -89,18 +93,27 @@ impl Host {
         Ok(())
     }
 
-    /// Where threads report what happens.
-    pub fn sender(&self) -> Sender<Happening> {
-        self.sender.clone()
-    }
-
     /// An interrupt ends one turn; the next one begins without it.
     pub fn turn_begins(&mut self) {
         self.stop.take_if(|stop| *stop == Stop::Interrupt);
         self.stops = 0;
         self.usage = Value::Null;
-        add_usage(&mut self.usage, &Value::Null);
+        self.spend(&Value::Null);
         self.taken.clear();
+    }
+
+    /// Adds the tokens of a reply. Writing to the cache costs a quarter more than other input, and reading from it a tenth.
+    pub fn spend(&mut self, usage: &Value) {
+        let [input, output] = self.prices.unwrap_or_default();
+        for (name, price) in [
+            ("input_tokens", input),
+            ("output_tokens", output),
+            ("cache_read_input_tokens", 0.1 * input),
+            ("cache_creation_input_tokens", 1.25 * input),
+        ] {
+            self.usage[name] = (self.usage[name].as_u64().unwrap_or(0) + usage[name].as_u64().unwrap_or(0)).into();
+            self.cost += usage[name].as_f64().unwrap_or(0.0) * price / 1e6;
+        }
     }
 
     /// Takes in what has happened, without waiting.

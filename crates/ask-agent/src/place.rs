@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::history::Call;
-use crate::tool_names::{EDIT, GLOB, READ, WRITE};
+use crate::tool_names::{EDIT, GLOB, GREP, READ, WRITE};
 use askbox_mailbox::platform::files::FOLDER;
 
 /// A file, or a folder to search.
@@ -43,6 +43,7 @@ impl Place {
         let path = match call.name.as_str() {
             READ | WRITE | EDIT => cwd.join(needed("file_path")?),
             GLOB => cwd.join(call.text("path").unwrap_or(".")).join(literal_folder(needed("pattern")?).0),
+            GREP => cwd.join(call.text("path").unwrap_or(".")),
             _ => return Ok(None),
         };
         Self::find(&path).map(Some).map_err(|e| format!("{} cannot be found: {e}", path.display()))
@@ -52,13 +53,12 @@ impl Place {
     /// `data/../x` goes through a link. If the link changes before the answer, the answer is about another call.
     pub fn write_into(&self, call: &mut Call) {
         let Some(path) = self.path.to_str().filter(|_| self.path != self.spelled) else { return };
+        let key = if [GLOB, GREP].contains(&call.name.as_str()) { "path" } else { "file_path" };
         if call.name == GLOB {
             let pattern = literal_folder(call.text("pattern").unwrap_or_default()).1.to_owned();
-            call.input.insert("path".into(), path.into());
             call.input.insert("pattern".into(), pattern.into());
-        } else {
-            call.input.insert("file_path".into(), path.into());
         }
+        call.input.insert(key.into(), path.into());
     }
 
     /// Finds an absolute path.

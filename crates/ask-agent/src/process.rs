@@ -31,19 +31,11 @@ const MOST: u64 = 8 << 20;
 pub(crate) struct Ran {
     /// The exit status; 128 and the signal's number if a signal ended it.
     pub status: i32,
-    /// Standard output; with [`Output::Together`], standard error as well.
+    /// Standard output; of a call, standard error as well, in their order.
     pub stdout: String,
     pub stderr: String,
     /// The command took too long, or the person asked twice to stop.
     pub cut: Option<&'static str>,
-}
-
-/// Where the output goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// Both streams into one text, in their order.
-    Together,
-    Apart,
 }
 
 /// The variable that marks the processes of a call: `SESSION/CALL`.
@@ -71,13 +63,14 @@ pub(crate) fn end_left_over(mark: &str) -> bool {
 }
 
 /// Runs `sh -c` (`bash -c` if there is a bash) in the working folder. The output goes into files without a name: a background process that keeps them
-/// open holds nobody up. `mark` is that of the call; empty for a hook.
-pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output, limit: Duration, mark: &str) -> Result<Ran> {
+/// open holds nobody up. `mark` is that of the call; empty for a hook, whose standard
+/// error is kept apart.
+pub(crate) fn shell(host: &mut Host, command: &str, input: &str, limit: Duration, mark: &str) -> Result<Ran> {
     let temporary = || tempfile::tempfile().io("create", "a temporary file");
     let (mut stdout, mut stderr, mut stdin) = (temporary()?, temporary()?, temporary()?);
     stdin.write_all(input.as_bytes()).and_then(|()| stdin.rewind()).io("write", "a temporary file")?;
     let copy = |file: &File| file.try_clone().io("open", "a temporary file");
-    let errors = if output == Output::Together { copy(&stdout)? } else { copy(&stderr)? };
+    let errors = copy(if mark.is_empty() { &stderr } else { &stdout })?;
     let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
     let mut program = command_tied_to_this_thread(shell.as_ref());
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {
@@ -96,7 +89,7 @@ pub(crate) fn shell(host: &mut Host, command: &str, input: &str, output: Output,
         .spawn()
         .io("run", shell)?;
     let group = Pid::from_child(&child);
-    let sender = host.sender();
+    let sender = host.sender.clone();
     let waiter = thread::start(move || {
         let status = child.wait().map_or(1, |status| status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
         let _ = sender.send(Happening::CommandEnded(status));

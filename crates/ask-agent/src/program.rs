@@ -13,7 +13,7 @@ use crate::history::Kind;
 use crate::host::{Host, Queued};
 use crate::model::Api;
 use crate::settings::Settings;
-use crate::step::{End, Fault, Stop};
+use crate::step::{End, Stop};
 use crate::transcript::{self, Transcript, new_id};
 use crate::{person, task};
 use askbox_agent::claude;
@@ -50,11 +50,15 @@ pub fn run(args: AskAgent) -> Result<u8> {
     }
     let (session, transcript) = found?;
     let prompt = if streams { None } else { prompt(&args)? };
+    let prices = settings.var("ASK_AGENT_PRICES").and_then(|prices| serde_json::from_str(&prices).ok());
+    if args.max_budget_usd.is_some() && prices.is_none() {
+        return Err(Error::usage("--max-budget-usd needs the prices of the model", "set ASK_AGENT_PRICES=[3,15], in US dollars"));
+    }
     let (sender, happenings) = channel();
     let mut host = Host {
         events: Events::new(&session, args.output_format, args.include_partial_messages),
         agents: Catalog::discover(&cwd, |name| std::env::var_os(name)).agents,
-        api: Api::from_env(|name| std::env::var(name).ok().or_else(|| settings.env.get(name).cloned()))?,
+        api: Api::from_env(|name| settings.var(name))?,
         transcript,
         session,
         args,
@@ -64,6 +68,8 @@ pub fn run(args: AskAgent) -> Result<u8> {
         known: HashSet::new(),
         taken: Vec::new(),
         usage: Value::Null,
+        cost: 0.0,
+        prices,
         input_ended: false,
         broken: None,
         stop: None,
@@ -119,8 +125,7 @@ fn open(host: &mut Host) -> Result<Conversation> {
         let found = host.agents.iter().find(|agent| agent.name == *name);
         found.ok_or_else(|| Error::not_found(format!("there is no agent `{name}`"), "askbox agents lists them"))
     });
-    let set = |name: &str| program::env(name).or_else(|| host.settings.env.get(name).cloned());
-    let model = host.args.model.clone().or(transcript.history.model.clone()).or_else(|| set("ANTHROPIC_MODEL"));
+    let model = host.args.model.clone().or(transcript.history.model.clone()).or_else(|| host.settings.var("ANTHROPIC_MODEL"));
     let mut request = task::request(host, definition.transpose()?, model.as_deref(), 0);
     // The command line wins over the definition.
     request.model = host.args.model.clone().unwrap_or(request.model);
@@ -190,11 +195,10 @@ impl Running {
         conversation.init(host);
         (conversation.rounds, conversation.is_held, conversation.has_failed) = (0, false, false);
         let end = conversation.go_on(host)?;
-        if let End::Waits(call) = &end {
-            conversation.transcript.wait(call)?;
-        }
-        if matches!(end, End::Stopped(Stop::Terminate)) {
-            return Ok(true);
+        match &end {
+            End::Waits(call) => conversation.transcript.wait(call)?,
+            End::Stopped(Stop::Terminate) => return Ok(true),
+            _ => {}
         }
         let (result, text) = result(conversation, host, end, began)?;
         let is_error = result["is_error"] == true;
@@ -210,15 +214,10 @@ impl Running {
 fn result(conversation: &Conversation, host: &Host, end: End, began: Instant) -> Result<(Value, String)> {
     let (own, text) = match end {
         End::Finished(words) => (json!({ "terminal_reason": "completed", "stop_reason": "end_turn", "result": words }), words),
-        End::Faulty(fault) => {
-            let (reason, stop) = match fault {
-                Fault::Refused => ("api_error", Some("refusal")),
-                Fault::Full => ("blocking_limit", None),
-                Fault::Cut => ("completed", Some("max_tokens")),
-                Fault::Empty => ("completed", None),
-            };
-            let words = format!("The turn has no result: {}.", fault.words());
-            (json!({ "is_error": true, "terminal_reason": reason, "stop_reason": stop, "result": words }), words)
+        End::Short(subtype, reason, stop, why) => {
+            let mut own = json!({ "subtype": subtype, "is_error": true, "terminal_reason": reason, "stop_reason": stop });
+            (own["result"], own["errors"]) = (why.as_str().into(), json!([why]));
+            (own, why)
         }
         End::Waits(call) => {
             if host.events.format == Format::Text {
@@ -245,16 +244,11 @@ fn result(conversation: &Conversation, host: &Host, end: End, began: Instant) ->
             (own["is_error"], own["terminal_reason"]) = (true.into(), "api_error".into());
             (own, words)
         }
-        End::MaxRounds(most) => {
-            let errors = [format!("Reached maximum number of turns ({most})")];
-            let own = json!({ "subtype": "error_max_turns", "is_error": true, "terminal_reason": "max_turns", "errors": errors });
-            (own, format!("The model was asked {most} times, which is the limit."))
-        }
     };
     let mut result = json!({
         "type": "result", "subtype": "success", "is_error": false, "terminal_reason": null, "stop_reason": null, "result": "",
         "num_turns": conversation.rounds, "duration_ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        "usage": host.usage, "permission_denials": [],
+        "usage": host.usage, "total_cost_usd": host.prices.map(|_| host.cost), "permission_denials": [],
     });
     own.as_object().into_iter().flatten().for_each(|(key, value)| result[key] = value.clone());
     Ok((result, text))

@@ -2,7 +2,7 @@
 //! of them count. A variable of a later file replaces that of an earlier one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex_lite::Regex;
@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub ask: Vec<String>,
     pub deny: Vec<String>,
     pub env: BTreeMap<String, String>,
+    /// The texts of the files `CLAUDE.md`.
+    pub memory: String,
 }
 
 impl Settings {
@@ -36,7 +38,7 @@ impl Settings {
     /// [`Error::Invalid`] if a file is not JSON: its rules must not be lost without a word.
     pub fn read(config_dir: &Path, cwd: &Path, args: &AskAgent) -> Result<Self> {
         let deny = agent_file::tools(&json!(args.disallowed_tools)).unwrap_or_default();
-        let mut settings = Self { allow: args.allowed_tools.clone(), deny, ..Self::default() };
+        let mut settings = Self { allow: args.allowed_tools.clone(), deny, memory: memory(config_dir, cwd), ..Self::default() };
         let of_project = cwd.join(".claude");
         let mut files = vec![config_dir.join("settings.json"), of_project.join("settings.json"), of_project.join("settings.local.json")];
         // In the home, the first two are one file.
@@ -84,11 +86,24 @@ impl Settings {
         hooks.into_iter().flatten().filter(|hook| hook.applies_to(tool)).cloned().collect()
     }
 
+    /// A variable of the environment, or of the settings.
+    pub fn var(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.trim().is_empty()).or_else(|| self.env.get(name).cloned())
+    }
+
     /// True if a rule takes the whole tool away, so that the model is not offered it.
     pub fn takes_away(&self, tool: &str) -> bool {
         // The tool that starts subagents has two names.
         self.deny.iter().any(|rule| rule == tool || tool == TASK && rule == "Agent")
     }
+}
+
+/// The texts of the files `CLAUDE.md`: the user's, and those of the working folder and of the folders above it.
+fn memory(config_dir: &Path, cwd: &Path) -> String {
+    let in_project = cwd.ancestors().flat_map(|folder| ["CLAUDE.local.md", "CLAUDE.md"].map(|name| folder.join(name)));
+    let files = in_project.chain([config_dir.join("CLAUDE.md")]).collect::<Vec<_>>().into_iter().rev();
+    let text = |file: PathBuf| Some(format!("\n\nContents of {}:\n\n{}", file.display(), std::fs::read_to_string(&file).ok()?));
+    files.filter_map(text).collect()
 }
 
 /// One program for one event.

@@ -25,8 +25,8 @@ pub(crate) enum Step {
     Finish,
 }
 
-/// Why a reply is not enough. The model is told once, and goes on. The second such reply in a row ends the turn, and so does a full
-/// context.
+/// Why a reply is not enough. The model is told once, and goes on. The second such reply in a row ends the turn. For a full context,
+/// the model gives a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It reached the limit on tokens.
@@ -52,13 +52,19 @@ impl Fault {
         }
     }
 
-    /// The same in words.
-    pub fn words(self) -> &'static str {
+    /// The end of a turn for this reason.
+    pub fn end(self) -> End {
+        let (words, reason, stop) = self.parts();
+        End::Short("success", reason, stop, format!("The turn has no result: {words}"))
+    }
+
+    /// The same in words; then `terminal_reason` and `stop_reason` of such an end.
+    pub fn parts(self) -> (&'static str, &'static str, Option<&'static str>) {
         match self {
-            Self::Cut => "the reply reached the limit on tokens and was cut",
-            Self::Full => "the context of the model is full",
-            Self::Empty => "the reply is empty",
-            Self::Refused => "the reply was stopped as a refusal",
+            Self::Cut => ("the reply reached the limit on tokens and was cut", "completed", Some("max_tokens")),
+            Self::Full => ("the context of the model is full", "blocking_limit", None),
+            Self::Empty => ("the reply is empty", "completed", None),
+            Self::Refused => ("the reply was stopped as a refusal", "api_error", Some("refusal")),
         }
     }
 }
@@ -84,10 +90,8 @@ pub(crate) enum End {
     Stopped(Stop),
     /// The API gave no reply.
     Failed(Failure),
-    /// The replies were not enough.
-    Faulty(Fault),
-    /// The model was asked as often as it may be.
-    MaxRounds(usize),
+    /// A limit was reached, or the replies were not enough: `subtype`, `terminal_reason` and `stop_reason` of the result, and why.
+    Short(&'static str, &'static str, Option<&'static str>, String),
 }
 
 /// The next step.

@@ -22,19 +22,8 @@ use askbox_mailbox::Result;
 const ROUNDS: usize = 30;
 /// How deep subagents may start subagents, if their definitions allow it.
 const DEPTH: usize = 3;
-/// The model that means: the caller's.
-const INHERIT: &str = "inherit";
-/// The system prompts without a definition.
-const AGENT: (&str, &str) = (
-    "an agent",
-    "Use your tools until the task is done, and check what you did. Nobody watches: when a decision is the user's, ask with \
-     AskUserQuestion. End with a short conclusion.",
-);
-const SUBAGENT: (&str, &str) = (
-    "a subagent",
-    "Complete the task, do not delegate further, and check what you did. Your last message is all that the agent which started you \
-     reads: give your conclusion there.",
-);
+/// The system prompts without a definition: of the session, and of a subagent.
+const PROMPTS: [&str; 2] = [include_str!("prompts/agent.txt"), include_str!("prompts/subagent.txt")];
 
 /// Makes a call of `Task`: the subagent begins, or goes on. `Err` is the end of the caller's turn too.
 pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result<Result<Outcome, End>> {
@@ -60,12 +49,11 @@ pub(crate) fn run(host: &mut Host, caller: &Conversation, call: &Call) -> Result
     Ok(match child.go_on(host)? {
         End::Finished(words) if words.trim().is_empty() => Ok(Outcome::ok("(The agent ended without a conclusion.)")),
         End::Finished(words) => Ok(Outcome::ok(words)),
-        End::MaxRounds(most) => {
+        End::Short(_, _, _, why) => {
             let words = child.transcript.history.last_words();
-            Ok(Outcome::error(format!("The agent was stopped after {most} rounds, without a conclusion. Its last words:\n{words}")))
+            Ok(Outcome::error(format!("The agent was stopped, without a conclusion. {why}. Its last words:\n{words}")))
         }
         End::ByHook => Ok(Outcome::error("A hook ended the agent's work.")),
-        End::Faulty(fault) => Ok(Outcome::error(format!("The agent ended without a conclusion: {}", fault.words()))),
         end @ (End::Waits(_) | End::Stopped(_) | End::Failed(_)) => Err(end),
     })
 }
@@ -84,10 +72,9 @@ pub(crate) fn request(host: &Host, definition: Option<&Agent>, inherited: Option
         let is_taken = definition.is_some_and(|agent| named(&agent.disallowed_tools, tool)) || host.settings.takes_away(tool);
         is_listed && may_start && !is_taken
     };
-    let own = definition.and_then(|agent| agent.model.clone()).filter(|model| model != INHERIT);
-    let (who, how) = if depth == 0 { AGENT } else { SUBAGENT };
-    let plain = || format!("You are {who} that works in the folder {}. {how}", host.cwd.display());
-    let system = definition.map_or_else(plain, |agent| agent.prompt.clone());
+    let own = definition.and_then(|agent| agent.model.clone()).filter(|model| model != "inherit");
+    let plain = || PROMPTS[depth.min(1)].trim_end().replace("{folder}", &host.cwd.display().to_string());
+    let system = definition.map_or_else(plain, |agent| agent.prompt.clone()) + &host.settings.memory;
     Request {
         model: own.or_else(|| inherited.map(str::to_owned)).unwrap_or_else(|| MODEL.into()),
         system,

@@ -69,9 +69,11 @@ impl Transcript {
         self.user(uuid, content, json!({}))
     }
 
-    /// Adds words of this program.
-    pub fn remark(&mut self, words: &str) -> Result<()> {
-        self.user(&new_id(), &json!([{ "type": "text", "text": words }]), json!({ REMARK: true }))
+    /// Adds words of this program. With the field [`SUMMARY`](crate::history::SUMMARY), the model reads them in place of all messages in
+    /// front, which stay in the file.
+    pub fn remark(&mut self, words: &str, mut fields: Value) -> Result<()> {
+        fields[REMARK] = true.into();
+        self.user(&new_id(), &words.into(), fields)
     }
 
     /// Adds a reply of the model. It is durable before a tool of it is called.
@@ -137,14 +139,6 @@ impl Transcript {
     }
 }
 
-impl Drop for Transcript {
-    /// Releases the lock at once, although a process that another thread starts at this moment has a copy of the descriptor.
-    fn drop(&mut self) {
-        // If this fails, closing the file releases the lock.
-        let _ = self.file.unlock();
-    }
-}
-
 /// Makes a folder for transcripts, with those above it.
 fn create_folder(folder: &Path) -> Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).io("create", folder)
@@ -196,14 +190,11 @@ mod tests {
         let mut first = Transcript::open(&path, "s", folder.path()).unwrap();
         first.prompt("m", &json!("Do it")).unwrap();
         assert_eq!(Transcript::open(&path, "s", folder.path()).unwrap_err().exit_code(), 4);
-        // A tool of another thread, which does not run its own program yet.
-        let copy = first.file.try_clone().unwrap();
         drop(first);
         let written = std::fs::read(&path).unwrap();
         std::fs::write(&path, [written.as_slice(), b"{\"type\":\"assist"].concat()).unwrap();
         let again = Transcript::open(&path, "s", folder.path()).unwrap();
         assert_eq!((next(&again.history), std::fs::read(&path).unwrap()), (Step::AskModel, written));
-        drop(copy);
     }
 
     #[test]

@@ -91,20 +91,14 @@ impl Api {
     ///
     /// # Errors
     /// [`Error::Failed`] if there is no key, or no encryption on this processor.
-    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+    pub fn from_env(set: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let base = set("ANTHROPIC_BASE_URL").unwrap_or_else(|| URL.into());
-        let key = match (set("ANTHROPIC_API_KEY"), set("ANTHROPIC_AUTH_TOKEN")) {
-            (Some(key), _) => Some(("x-api-key", key)),
-            (None, Some(token)) => Some(("authorization", format!("Bearer {token}"))),
-            (None, None) if base == URL => {
-                return Err(Error::failed(
-                    "there is no key for the API",
-                    "set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a proxy that has it",
-                ));
-            }
-            (None, None) => None,
-        };
+        let key = set("ANTHROPIC_API_KEY").map(|key| ("x-api-key", key));
+        let key = key.or_else(|| Some(("authorization", format!("Bearer {}", set("ANTHROPIC_AUTH_TOKEN")?))));
+        if key.is_none() && base == URL {
+            let hint = "set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a proxy that has it";
+            return Err(Error::failed("there is no key for the API", hint));
+        }
         let mut headers = vec![("anthropic-version", "2023-06-01".to_owned()), ("content-type", "application/json".to_owned())];
         headers.extend(key);
         let builder = ureq::Agent::config_builder()

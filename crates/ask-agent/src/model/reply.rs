@@ -33,13 +33,8 @@ impl Reply {
             }
             Some("content_block_delta") => {
                 let Some(block) = self.blocks.last_mut() else { return Err(Failure::broken("a piece came before its block")) };
-                match delta["type"].as_str() {
-                    Some("text_delta") => append(block, "text", delta),
-                    Some("thinking_delta") => append(block, "thinking", delta),
-                    Some("signature_delta") => append(block, "signature", delta),
-                    Some("input_json_delta") => self.input.push_str(delta["partial_json"].as_str().unwrap_or_default()),
-                    _ => {}
-                }
+                ["text", "thinking", "signature"].iter().for_each(|name| append(block, name, delta));
+                self.input.push_str(delta["partial_json"].as_str().unwrap_or_default());
             }
             Some("content_block_stop") if !self.input.trim().is_empty() => {
                 let unparsed = || json!({ UNPARSED: { "raw": text::excerpt(&self.input, 200), "len": self.input.len() } });
@@ -63,24 +58,16 @@ impl Reply {
 
     /// The whole message. The API does not take empty texts back, so they are left out.
     pub fn into_message(mut self) -> Value {
-        self.blocks.retain(|block| !is_text(block) || !is_empty(block));
+        self.blocks.retain(|block| block.get("text").is_none_or(|words| words != ""));
         self.message.insert("content".into(), self.blocks.into());
         self.message.into()
     }
 
     /// The texts of a reply that was cut. Its thoughts and calls are void. `None` if it has no text.
     pub fn into_cut_message(mut self) -> Option<Value> {
-        self.blocks.retain(|block| is_text(block) && !is_empty(block));
-        (!self.blocks.is_empty()).then(|| self.into_message())
+        self.blocks.retain(|block| block.get("type").is_some_and(|kind| kind == "text"));
+        Some(self.into_message()).filter(|message| message["content"] != json!([]))
     }
-}
-
-fn is_text(block: &Map<String, Value>) -> bool {
-    block.get("type").is_some_and(|kind| kind == "text")
-}
-
-fn is_empty(text: &Map<String, Value>) -> bool {
-    text.get("text").is_some_and(|words| words == "")
 }
 
 /// A part of the reply. The API sends no other form than an object.
@@ -90,16 +77,9 @@ fn object(part: &Value) -> Result<Map<String, Value>, Failure> {
 
 /// Adds a piece to the text with this name.
 fn append(block: &mut Map<String, Value>, name: &str, delta: &Value) {
+    let Some(piece) = delta[name].as_str() else { return };
     let so_far = block.get(name).and_then(Value::as_str).unwrap_or_default();
-    let text = [so_far, delta[name].as_str().unwrap_or_default()].concat();
-    block.insert(name.to_owned(), text.into());
-}
-
-/// Adds the tokens of a reply to a sum.
-pub(crate) fn add_usage(sum: &mut Value, usage: &Value) {
-    for name in ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] {
-        sum[name] = (sum[name].as_u64().unwrap_or(0) + usage[name].as_u64().unwrap_or(0)).into();
-    }
+    block.insert(name.to_owned(), [so_far, piece].concat().into());
 }
 
 #[cfg(test)]

@@ -19,13 +19,20 @@ pub(crate) struct Request {
     pub tools: Vec<Value>,
 }
 
-/// The body. A reply has at most `max_tokens`.
-pub(crate) fn body(request: &Request, history: &History, session: &str, max_tokens: u64) -> Value {
+/// The longest text of a call or its result that a summary is made of, in bytes.
+const LONGEST: usize = 1000;
+
+/// The body. A reply has at most `max_tokens`. For a summary, the calls and their results are shortened, since they may not fit.
+pub(crate) fn body(request: &Request, history: &History, session: &str, max_tokens: u64, summary: bool) -> Value {
     let mut tools = request.tools.clone();
     tools.last_mut().into_iter().for_each(keep);
     let mut system = json!([{ "type": "text", "text": request.system }]);
     keep(&mut system[0]);
     let mut messages = history.for_the_model();
+    if summary {
+        messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten().for_each(shorten);
+        messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": include_str!("../prompts/summary.txt") }] }));
+    }
     for message in messages.iter_mut().rev().filter(|message| message["role"] == "user").take(2) {
         message["content"].as_array_mut().and_then(|content| content.last_mut()).into_iter().for_each(keep);
     }
@@ -38,9 +45,23 @@ pub(crate) fn body(request: &Request, history: &History, session: &str, max_toke
         "stream": true,
         "metadata": { "user_id": json!({ "session_id": session }).to_string() },
     });
+    if summary && !request.tools.is_empty() {
+        body["tool_choice"] = json!({ "type": "none" });
+    }
     // Moved, because `json!` would copy them.
     body["messages"] = messages.into();
     body
+}
+
+/// Shortens a block, unless it is a text of a person or of the model.
+fn shorten(block: &mut Value) {
+    match block {
+        Value::Object(block) if block.get("type").is_some_and(|kind| kind == "text") => {}
+        Value::Object(map) => map.values_mut().for_each(shorten),
+        Value::Array(list) => list.iter_mut().for_each(shorten),
+        Value::String(text) => text.truncate(text.floor_char_boundary(LONGEST)),
+        _ => {}
+    }
 }
 
 fn keep(block: &mut Value) {
@@ -69,7 +90,7 @@ mod tests {
         for n in 0..5 {
             let input = json!({"x": 1.50, "b": n, "a": "é\n"});
             history.take(&json!({"type": "user", "uuid": format!("u{n}"), "message": {"content": format!("p{n}")}}));
-            let mut body = body(&request, &history, "id", 1000);
+            let mut body = body(&request, &history, "id", 1000, false);
             let marks = body.to_string().matches("cache_control").count();
             assert_eq!(marks, if n == 0 { 3 } else { 4 });
             without_marks(&mut body);

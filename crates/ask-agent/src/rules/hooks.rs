@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::history::Call;
 use crate::host::Host;
-use crate::process::{self, Output};
+use crate::process;
 use askbox_mailbox::Result;
 
 /// The exit status that refuses.
@@ -46,7 +46,7 @@ pub(crate) fn run(host: &mut Host, event: &str, tool: &str, about: &Value) -> Re
         input["cwd"] = json!(host.cwd);
         input["permission_mode"] = json!(host.args.mode());
         input["hook_event_name"] = json!(event);
-        match process::shell(host, &hook.command, &input.to_string(), Output::Apart, hook.timeout, "") {
+        match process::shell(host, &hook.command, &input.to_string(), hook.timeout, "") {
             Ok(ran) if ran.status == REFUSES => verdict.deny(event, ran.stderr.trim()),
             Ok(ran) if ran.status == 0 => verdict.take(event, &serde_json::from_str(&ran.stdout).unwrap_or_default()),
             Ok(ran) if hook.refuses_if_it_fails => verdict.deny(event, &format!("a hook failed with status {}", ran.status)),

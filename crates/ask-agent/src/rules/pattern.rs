@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::history::Call;
 use crate::place::{Place, literal_folder, real};
-use crate::tool_names::{BASH, EDIT, GLOB, READ, WRITE};
+use crate::tool_names::{BASH, EDIT, GLOB, GREP, READ, WRITE};
 use askbox_config::{ToolRule, surely};
 
 /// What follows from a match.
@@ -31,12 +31,12 @@ pub(super) fn names(rule: &str, call: &Call, place: Option<&Place>, cwd: &Path, 
     let (of, inner) = parts(rule);
     // What is not understood allows nothing, and refuses all calls of its tool.
     let Some(inner) = inner else { return of == tool && sense == Sense::AsksOrRefuses };
-    // As in Claude Code, `Edit` with a path names Write too, and `Read` names Glob.
-    let fits = of == tool || (of == EDIT && tool == WRITE && !inner.is_empty()) || (of == READ && tool == GLOB);
+    // As in Claude Code, `Edit` with a path names Write too, and `Read` names searches.
+    let fits = of == tool || (of == EDIT && tool == WRITE && !inner.is_empty()) || (of == READ && [GLOB, GREP].contains(&tool));
     match (tool, inner) {
         _ if !fits => false,
         (_, "") => true,
-        (READ | WRITE | EDIT | GLOB, glob) => place.is_some_and(|place| names_place(glob, tool, place, cwd, sense)),
+        (READ | WRITE | EDIT | GLOB | GREP, glob) => place.is_some_and(|place| names_place(glob, tool, place, cwd, sense)),
         (BASH, words) if sense == Sense::Allows => call.text("command").is_some_and(|command| surely::is_named_by(command, &[words])),
         (BASH, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, &call.input)),
         _ => sense == Sense::AsksOrRefuses,
@@ -53,7 +53,7 @@ pub(super) fn allow(rules: &[&String], call: &Call, place: Option<&Place>, cwd: 
 /// True if a rule that refuses names a file that a search has found.
 pub(super) fn names_found(rule: &str, path: &Path, cwd: &Path) -> bool {
     let (of, inner) = parts(rule);
-    [READ, GLOB].contains(&of) && inner.is_none_or(|glob| glob.is_empty() || matches_glob(glob, path, cwd, Sense::AsksOrRefuses))
+    [READ, GLOB, GREP].contains(&of) && inner.is_none_or(|glob| glob.is_empty() || matches_glob(glob, path, cwd, Sense::AsksOrRefuses))
 }
 
 /// True if the glob names the file. A search is named by a glob that allows if the glob names all files below the folder, whatever their
@@ -62,10 +62,10 @@ fn names_place(glob: &str, tool: &str, place: &Place, cwd: &Path, sense: Sense) 
     const ANY: &str = "\u{1}";
     let matches = |path: &Path| matches_glob(glob, path, cwd, sense);
     match (sense, tool) {
-        (Sense::Allows, GLOB) => matches(&place.path.join(ANY)) && matches(&place.path.join(ANY).join(ANY)),
+        (Sense::Allows, GLOB | GREP) => matches(&place.path.join(ANY)) && matches(&place.path.join(ANY).join(ANY)),
         (Sense::Allows, _) => matches(&place.path),
         (Sense::AsksOrRefuses, _) => {
-            [&place.path, &place.spelled].into_iter().any(|path| matches(path) || tool == GLOB && matches(&path.join(ANY)))
+            [&place.path, &place.spelled].into_iter().any(|path| matches(path) || [GLOB, GREP].contains(&tool) && matches(&path.join(ANY)))
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::place::{Place, real};
 use crate::rules::hooks::Decision;
 use crate::rules::pattern::{Sense, allow, names, names_found};
-use crate::tool_names::{ASK_USER, EDIT, GLOB, READ, TASK, TODO, WRITE};
+use crate::tool_names::{ASK_USER, EDIT, GLOB, GREP, READ, TASK, TODO, WRITE};
 use askbox_agent::claude;
 use askbox_mailbox::Mailbox;
 
@@ -76,7 +76,7 @@ pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Deci
         return refused(&format!("the rule `{rule}` refuses it"));
     }
     let (mode, is_asked_about) = (host.args.mode(), named(&host.settings.ask).is_some());
-    let (reads, writes) = (matches!(call.name.as_str(), READ | GLOB), matches!(call.name.as_str(), WRITE | EDIT));
+    let (reads, writes) = (matches!(call.name.as_str(), READ | GLOB | GREP), matches!(call.name.as_str(), WRITE | EDIT));
     if hook == Decision::Ask || is_asked_about && mode != "dontAsk" || writes && mode == "plan" {
         return Permission::Ask;
     }

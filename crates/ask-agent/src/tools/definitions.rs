@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn the_definitions_are_json_and_each_tool_has_a_schema() {
         let tools = definitions(|_| true, &[]);
-        assert_eq!(tools.len(), 8);
+        assert_eq!(tools.len(), 9);
         for tool in &tools {
             let schema = &tool["input_schema"];
             let is_there = |name: &Value| schema["properties"][name.as_str().unwrap()]["description"].is_string();

@@ -1,15 +1,20 @@
-//! `Read`, `Write`, `Edit` and `Glob`. The error is what the model reads.
+//! `Read`, `Write`, `Edit`, `Glob` and `Grep`. The error is what the model reads.
 
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use ignore::WalkBuilder;
+use ignore::overrides::OverrideBuilder;
+use regex_lite::Regex;
+
+use crate::history::Call;
 use crate::place::{Place, literal_folder};
 
 const MOST_BYTES: u64 = 8 << 20;
 const MOST_LINES: u64 = 2000;
 const LONGEST_LINE: usize = 2000;
-const MOST_FILES: usize = 100;
+const MOST_FOUND: usize = 100;
 
 type Done = Result<String, String>;
 
@@ -77,10 +82,37 @@ pub(super) fn glob(place: &Place, pattern: &str, is_refused: impl Fn(&Path) -> b
     let newest = |path: &PathBuf| std::cmp::Reverse(path.metadata().and_then(|about| about.modified()).ok());
     let mut files: Vec<_> = found.flatten().filter(is_shown).collect();
     files.sort_by_cached_key(newest);
-    let lines: Vec<String> = files.iter().take(MOST_FILES).map(|path| path.display().to_string()).collect();
-    let more = files.len().saturating_sub(MOST_FILES);
-    let rest = if more > 0 { format!("\n({more} more files)") } else { String::new() };
-    Ok(if lines.is_empty() { "No files found".into() } else { lines.join("\n") + &rest })
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    listed(&files, "No files found")
+}
+
+/// The first lines, and how many there are beside them.
+fn listed(lines: &[String], none: &str) -> Done {
+    let shown = lines[..lines.len().min(MOST_FOUND)].join("\n");
+    let rest = if lines.len() > MOST_FOUND { format!("\n({} more)", lines.len() - MOST_FOUND) } else { String::new() };
+    Ok(if lines.is_empty() { none.into() } else { shown + &rest })
+}
+
+/// Searches the texts of files, except hidden and ignored ones. A file that a link leads to, or that `is_refused` names, is left out.
+pub(super) fn grep(place: &Place, pattern: &str, call: &Call, is_refused: impl Fn(&Path) -> bool) -> Done {
+    let case = if call.input.get("-i") == Some(&true.into()) { "(?i)" } else { "" };
+    let pattern = Regex::new(&format!("{case}{pattern}")).map_err(|e| format!("the pattern is not understood: {e}"))?;
+    let mut globs = OverrideBuilder::new(&place.path);
+    let only = call.text("glob").map_or(Ok(()), |glob| globs.add(glob).map(drop)).and_then(|()| globs.build());
+    let only = only.map_err(|e| format!("the glob is not understood: {e}"))?;
+    let mut lines = Vec::new();
+    for entry in WalkBuilder::new(&place.path).overrides(only).sort_by_file_path(Path::cmp).build().flatten() {
+        let found = Place::find(entry.path()).ok().filter(|found| found.path == entry.path() && !is_refused(entry.path()));
+        let Some(Ok(content)) = found.map(|found| text(&found)) else { continue };
+        let (path, matches) = (entry.path().display(), content.lines().enumerate().filter(|(_, line)| pattern.is_match(line)));
+        match call.text("output_mode") {
+            Some("content") => {
+                lines.extend(matches.map(|(n, line)| format!("{path}:{}:{}", n + 1, &line[..line.floor_char_boundary(LONGEST_LINE)])))
+            }
+            _ => lines.extend(matches.take(1).map(|_| path.to_string())),
+        }
+    }
+    listed(&lines, "No matches found")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `definitions` | what the model is told about the tools |
-//! | `files` | `Read`, `Write`, `Edit` and `Glob` |
+//! | `files` | `Read`, `Write`, `Edit`, `Glob` and `Grep` |
 
 mod definitions;
 mod files;
@@ -17,9 +17,9 @@ use crate::history::Call;
 use crate::host::Host;
 use crate::outcome::Outcome;
 use crate::place::Place;
-use crate::process::{self, Output};
+use crate::process;
 use crate::rules::permission;
-use crate::tool_names::{BASH, EDIT, GLOB, READ, TODO, WRITE};
+use crate::tool_names::{BASH, EDIT, GLOB, GREP, READ, TODO, WRITE};
 use askbox_mailbox::Result;
 
 pub(crate) use definitions::definitions;
@@ -53,6 +53,7 @@ fn of_files(host: &Host, call: &Call, place: Option<&Place>) -> Result<String, S
             let pattern = needed("pattern")?;
             files::glob(place()?, pattern, |path| permission::is_hidden(host, path))
         }
+        GREP => files::grep(place()?, needed("pattern")?, call, |path| permission::is_hidden(host, path)),
         TODO => todo(call.input.get("todos")),
         other => Err(format!("No such tool available: {other}")),
     }
@@ -62,13 +63,11 @@ fn of_files(host: &Host, call: &Call, place: Option<&Place>) -> Result<String, S
 fn bash(host: &mut Host, call: &Call, command: &str) -> Result<Outcome> {
     let usual = || std::env::var("BASH_DEFAULT_TIMEOUT_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(USUAL);
     let limit = Duration::from_millis(call.input.get("timeout").and_then(Value::as_u64).unwrap_or_else(usual).clamp(1, LONGEST));
-    let ran = process::shell(host, command, "", Output::Together, limit, &process::mark(host, call))?;
+    let ran = process::shell(host, command, "", limit, &process::mark(host, call))?;
     let output = shorten(ran.stdout.trim_end(), OUTPUT);
-    Ok(match (ran.status, ran.cut) {
-        (0, None) => Outcome::ok(output),
-        (status, None) => Outcome::error(format!("Exit code {status}\n{output}")),
-        (status, Some(why)) => Outcome::error(format!("Exit code {status}\nCommand was ended: {why}\n{output}")),
-    })
+    let cut = ran.cut.map(|why| format!("Command was ended: {why}\n")).unwrap_or_default();
+    let is_ok = ran.status == 0 && cut.is_empty();
+    Ok(if is_ok { Outcome::ok(output) } else { Outcome::error(format!("Exit code {}\n{cut}{output}", ran.status)) })
 }
 
 /// The middle of a long text is left out.
@@ -83,13 +82,9 @@ fn shorten(text: &str, most: usize) -> String {
 /// The list of what is to be done. The call itself keeps it: it stands in the transcript.
 fn todo(todos: Option<&Value>) -> Result<String, String> {
     let todos = todos.and_then(Value::as_array).ok_or("`todos` is not a list")?;
-    let mut open = 0;
-    for todo in todos {
-        match (todo["content"].as_str(), todo["status"].as_str()) {
-            (Some(_), Some("completed")) => {}
-            (Some(_), Some("pending" | "in_progress")) => open += 1,
-            _ => return Err("each item needs `content`, and a `status`: pending, in_progress or completed".into()),
-        }
+    let states = todos.iter().map(|todo| todo["status"].as_str().filter(|_| todo["content"].is_string()));
+    if !states.clone().all(|state| matches!(state, Some("pending" | "in_progress" | "completed"))) {
+        return Err("each item needs `content`, and a `status`: pending, in_progress or completed".into());
     }
-    Ok(format!("The list is kept: {} of {} are done.", todos.len() - open, todos.len()))
+    Ok(format!("The list is kept: {} of {} are done.", states.filter(|state| *state == Some("completed")).count(), todos.len()))
 }

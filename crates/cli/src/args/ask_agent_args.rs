@@ -79,6 +79,9 @@ pub struct AskAgent {
     /// The model is asked at most this often
     #[arg(long, value_name = "N")]
     pub max_turns: Option<usize>,
+    /// No model is asked once this much was spent; $ASK_AGENT_PRICES has the prices
+    #[arg(long, value_name = "USD")]
+    pub max_budget_usd: Option<f64>,
     /// The mailbox for questions; otherwise $ASKBOX_DIR, or ~/.claude/questions
     #[arg(long, value_name = "DIR")]
     pub mailbox: Option<PathBuf>,
