@@ -7,7 +7,7 @@ use crate::support::until;
 
 impl Scene {
     /// A person changes a call while the agent waits. Its program cannot be given a changed call. So nothing runs, the model reads what its user
-    /// has made of the call, makes that call, and its user is asked about it.
+    /// has made of the call, and makes that call, once, without another question.
     pub(crate) fn has_its_call_changed(&self, shell: Shell) {
         let Self { world, api } = self;
         let asked = || until("it asks", || world.in_mailbox("pending/job.json").exists().then(|| world.document("pending/job.json")));
@@ -15,17 +15,14 @@ impl Scene {
         api.on("Your call was not made", json!([shell("echo changed >> $HOME/effects"), {"text": "It has run."}]));
         let _watcher = world.watch();
         self.spawns("do the first part");
-        let first = asked()["question_id"].clone();
+        asked();
         std::fs::write(world.path("edited"), "echo changed >> $HOME/effects").expect("the new command");
         let edited = world.path("edited").display().to_string();
         world.ok("ask-answer", &["edit", "job", "--input", &edited, "--round", &world.seen("job")]);
-        until("it asks anew", || world.in_mailbox("pending/job.json").exists() && asked()["question_id"] != first);
-        assert!(self.effects().is_empty());
+        until("it is delivered", || world.status("job")["result"] == "It has run.");
         let told = api.told().pop().expect("a request").join("\n");
         assert!(told.contains("Your call was not made") && told.contains("echo changed"), "{told}");
         assert!(!told.contains("The result is that of the changed call"), "{told}");
-        world.ok("ask-answer", &["job", "once", "--round", &world.seen("job")]);
-        until("it is delivered", || world.status("job")["result"] == "It has run.");
         assert_eq!(self.effects(), ["changed"]);
     }
 }

@@ -64,8 +64,8 @@ export class Decision {
   /** The words for the model in place of the result, if the SDK cannot be given the changed call. */
   get instead() {
     return (
-      "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call instead; " +
-      `your user is asked about it once more: ${asJson(this.changed)}${this.#added}`
+      "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call instead: " +
+      `${asJson(this.changed)}${this.#added}`
     );
   }
 

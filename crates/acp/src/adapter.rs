@@ -126,7 +126,13 @@ impl Attempt {
             }
             other => other.and_then(Result::ok),
         };
-        let place = SessionPlace { cwd, folders: vec![mailbox.root().to_path_buf()], mode: runner.mode.clone(), server };
+        let place = SessionPlace {
+            cwd,
+            folders: vec![mailbox.root().to_path_buf()],
+            mode: runner.mode.clone(),
+            server,
+            prices: runner.prices.as_slice().try_into().ok(),
+        };
         let preset = runner.agent(&runner_name);
         let client = Arc::new(Mutex::new(Client::new(&run.session_id.to_string(), place, preset)));
         let (happenings, process, agent) = start(&runner, folder.as_ref(), &client)?;

@@ -102,7 +102,7 @@ struct Talk {
 impl Talk {
     fn of<R: Read>(mut lines: BoundedLines<R>, preset: Option<&'static Preset>) -> Vec<Item> {
         let server = Some(OwnServer { program: "/askbox".into(), env: Vec::new() });
-        let place = SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new(), server };
+        let place = SessionPlace { cwd: "/w".into(), folders: vec!["/m".into()], mode: String::new(), server, prices: None };
         let client = Client::new("00000000-0000-4000-8000-000000000000", place, preset);
         let mut talk = Self { client, waiting: Vec::new(), cut: HashSet::new(), session: None, asked: 0, was_refused: false };
         is_ours(&talk.client.initialize());

@@ -64,6 +64,20 @@ fn a_silent_end_turn_is_continued_once_and_then_parked() {
 }
 
 #[test]
+fn tokens_cost_what_the_operator_says_and_a_limit_on_money_holds() {
+    let world = world("prices = [2, 10]", "[limits]\nworkflow_cost = 1.5\n");
+    let end = json!({"stopReason": "end_turn", "usage": {"inputTokens": 500_000, "outputTokens": 100_000, "totalTokens": 600_000}});
+    turns(&world, &[json!([{"run": "ask-post -w acp-1 'Next?' -o a=A"}, {"say": "asked"}, {"end": end}]), json!([{"say": "never"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    world.ok("ask-answer", &["acp-1", "a"]);
+    let parked = world.reaches("acp-1", "parked");
+    assert!(parked["failure"] == "budget" && parked["why"].as_str().is_some_and(|why| why.contains("limits.workflow_cost")), "{parked}");
+    assert_eq!(told(&world).len(), 1, "no second run");
+}
+
+#[test]
 fn a_fetched_answer_makes_a_silent_end_a_delivery() {
     let get = "checkpoint get acp-1 user_answer";
     let tokens = json!({"stopReason": "end_turn", "usage": {"inputTokens": 5, "outputTokens": 3, "totalTokens": 8}});

@@ -97,7 +97,7 @@ class Decision:
         """The words for the model in place of the result, if the SDK cannot be given the changed call."""
         return (
             "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call "
-            f"instead; your user is asked about it once more: {_as_json(self.changed)}"
+            f"instead: {_as_json(self.changed)}"
             + self._added
         )
 

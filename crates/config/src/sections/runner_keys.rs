@@ -9,7 +9,7 @@ const ONLY_OF_CLAUDE: [&str; 3] = ["permission_mode", "task_tool", "dangerously_
 /// The key that a runner of the kind [`RunnerKind::Acp`] obeys as well.
 const OF_AGENTS: &str = "allowed_tools";
 /// The keys that only a runner of the kind [`RunnerKind::Acp`] obeys.
-const ONLY_OF_ACP: [&str; 3] = ["preset", "mode", "mcp"];
+const ONLY_OF_ACP: [&str; 4] = ["preset", "mode", "mcp", "prices"];
 
 /// The variables that each run sets itself. With another value, a run would not be found, or would ask in the name of another.
 const OF_THE_RUN: [&str; 7] =
@@ -48,6 +48,7 @@ impl Runner {
             "preset" => self.preset.is_empty(),
             "mode" => self.mode.is_empty(),
             "mcp" => self.mcp,
+            "prices" => self.prices.is_empty(),
             _ => false,
         };
         let wrong = not_obeyed.into_iter().find(|key| is_set(key) && !says_nothing(key));
@@ -72,6 +73,10 @@ impl Runner {
                 if self.names_no_program() && self.agent(name).is_none() {
                     let fix = format!("name the agent's program, or a preset: {}", known());
                     return Err(Error::invalid(format!("runner.{name}.program"), "is missing: `claude` itself does not speak ACP", fix));
+                }
+                if !self.prices.is_empty() && (self.prices.len() != 2 || self.prices.iter().any(|price| !(0.0..=1e6).contains(price))) {
+                    let problem = "is not two prices in US dollars, for a million tokens of input and of output";
+                    return Err(Error::invalid(format!("runner.{name}.prices"), problem, "write them as: prices = [1.25, 10]"));
                 }
                 match self.agent(name).filter(|preset| is_set("mcp") && self.mcp && !preset.takes_servers) {
                     Some(preset) => {

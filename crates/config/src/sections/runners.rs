@@ -49,6 +49,8 @@ section! {
         mode: String = String::new(),
         /// True if the kind `"acp"` offers its agent the tools of `askbox mcp`. `"copilot"` and `"pi"` start none.
         mcp: bool = true,
+        /// For the kind `"acp"`: US dollars for a million tokens in and out, if the agent tells no cost. Example: `[1.25, 10]`.
+        prices: Vec<f64> = Vec::new(),
         /// The value of `--permission-mode`. `"default"` asks about a call that no rule permits: see `approvals.ask_stopped`. `""`: the
         /// option is not given. Example: `"acceptEdits"`.
         permission_mode: String = "default".into(),
@@ -282,6 +284,10 @@ mod tests {
         assert_eq!((offers_tools("pi", ""), offers_tools("mine", "program = 'x'")), (Ok(false), Ok(true)));
         assert!(offers_tools("copilot", "mcp = true").unwrap_err().0.contains("runner.copilot.mcp: the agent of the preset `copilot`"));
         assert!(read("[runner.b]\nmcp = false\n").unwrap_err().0.contains("runner.b.mcp"));
+        assert_eq!(acp("codex", "prices = [1.25, 10]").unwrap().runner.find(None).unwrap().1.prices, [1.25, 10.0]);
+        for wrong in ["[1.25]", "[1, -2]", "[1, 2, 3]"] {
+            assert!(acp("codex", &format!("prices = {wrong}")).unwrap_err().0.contains("runner.codex.prices"), "{wrong}");
+        }
         assert!(acp("codex", "permission_mode = 'plan'").unwrap_err().0.contains("runner.codex.permission_mode"));
         assert!(read("[runner.b]\nmode = 'plan'\n").unwrap_err().0.contains("runner.b.mode"));
         assert!(acp("codex", "allowed_tools = ['Read']").is_ok());

@@ -17,7 +17,8 @@ pub struct Rules<'a> {
     pub policy: Policy,
     /// The calls that are refused, also if a person made one of them out of another call.
     pub refuse: &'a [ToolRule],
-    /// True if the program can be given a changed call. Otherwise a person's change is a proposal: the agent has to make that call itself.
+    /// True if the program can be given a changed call. Otherwise a person's change is a proposal: the agent has to make that call itself,
+    /// and may do so once.
     pub takes_changes: bool,
 }
 
@@ -41,18 +42,21 @@ pub struct Allowed {
     tool: String,
     round: RoundId,
     answer: Answer,
+    /// True if the agent itself makes the call that the person has made of its first one.
+    is_proposed: bool,
 }
 
 impl Allowed {
-    /// True if the person has changed the call.
+    /// True if the program is given a call that the person has changed.
     pub fn is_edited(&self) -> bool {
-        self.answer.edited.is_some()
+        self.answer.edited.is_some() && !self.is_proposed
     }
 
     /// The agent reads this beside the result: the change of the person, and their words. `in_subagent` is true if another agent, which
     /// this one has started, makes the call.
     pub fn remark(&self, in_subagent: bool) -> Option<String> {
-        beside_allowance(&self.tool, in_subagent, &self.answer)
+        // It was told with the proposal.
+        if self.is_proposed { None } else { beside_allowance(&self.tool, in_subagent, &self.answer) }
     }
 
     /// Writes it into the audit trail.
@@ -77,20 +81,25 @@ pub fn record(mailbox: &Mailbox, round: &RoundId, answer: &Answer) {
 /// # Errors
 /// If the mark or the grant cannot be written: the call must not be made.
 pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &Question, call: &Call<'_>) -> Result<Permit> {
-    let (Some(reply), Some(answer)) = (reply(question).filter(|_| ask::is_about(question, call)), &question.answer) else {
+    let is_proposed = !rules.takes_changes && ask::shows_edited(question, call);
+    let (Some(reply), Some(answer)) = (reply(question).filter(|_| is_proposed || ask::is_about(question, call)), &question.answer) else {
         return Ok(Permit::Ask(Shown::First));
     };
     if let Err(why) = rules.policy.judge(question) {
         return Ok(Permit::Refused(words::allows_nothing(&why.0)));
     }
-    let allowed =
-        |input| Permit::Allowed(Box::new(Allowed { input, tool: call.tool.into(), round: round.clone(), answer: answer.clone() }));
+    let (tool, by) = (call.tool.to_owned(), (round.clone(), answer.clone()));
+    let allowed = |input| Permit::Allowed(Box::new(Allowed { input, tool, round: by.0, answer: by.1, is_proposed }));
     let input = match &reply {
         Reply::Refused(words) => return Ok(Permit::Refused(words.clone())),
         // The person allowed this call for the whole workflow. If the grant was revoked, the person is asked again.
         Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, &rules.policy, &round.workflow, call)? => {
             return Ok(allowed(call.input.clone()));
         }
+        Reply::Edited(_) if is_proposed => match rules.refuse.iter().find(|rule| rule.names(call.tool, call.input)) {
+            Some(rule) => return Ok(Permit::Refused(words::changed_and_refused(&rule.to_string()))),
+            None => call.input.clone(),
+        },
         // The file has changed since the person looked at it. Once the answer is used, the call itself may have changed it.
         _ if !is_used(mailbox, round) && !ask::shows(question, call) => return Ok(Permit::Ask(Shown::First)),
         Reply::Once | Reply::Workflow => call.input.clone(),
@@ -326,6 +335,23 @@ mod tests {
             |words: &str| words.starts_with("Your call was not made") && words.contains(r#"{"command":"git push --dry-run"}"#);
         assert!(matches!(&permit, Permit::Refused(words) if is_proposed(words)), "{permit:?}");
         assert!(!is_used(&world.mailbox, &world.round));
+    }
+
+    #[test]
+    fn the_agent_itself_may_make_the_changed_call_once() {
+        let world = Answered::new();
+        let mut question = ask::question(&world.round.workflow, &world.call(), Shown::First).unwrap();
+        question.answer = edited("git push --dry-run");
+        let decide = |command: &str, refuse: &[ToolRule]| {
+            let input = json!({ "command": command });
+            let call = Call { input: input.as_object().unwrap(), ..world.call() };
+            permit(&world.mailbox, &Rules { takes_changes: false, ..rules(refuse) }, &world.round, &question, &call).unwrap()
+        };
+        assert!(matches!(decide("git push --dry-run -v", &[]), Permit::Ask(Shown::First)), "it is not the changed one");
+        let rule: ToolRule = serde_json::from_value(json!("Bash(git:*)")).unwrap();
+        assert!(matches!(decide("git push --dry-run", &[rule]), Permit::Refused(_)), "the operator refuses it");
+        assert!(matches!(decide("git push --dry-run", &[]), Permit::Allowed(call) if !call.is_edited() && call.remark(false).is_none()));
+        assert!(matches!(decide("git push --dry-run", &[]), Permit::Ask(Shown::PerhapsMade(_))), "once");
     }
 
     #[test]

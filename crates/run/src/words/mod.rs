@@ -99,8 +99,8 @@ pub fn changed_and_refused(rule: &str) -> String {
 /// The user has changed a call, and its program cannot be given a changed call.
 pub fn make_this_instead(input: &str) -> String {
     format!(
-        "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call instead; \
-         your user is asked about it once more: {input}"
+        "Your call was not made, because your user has changed it, and your program cannot be given a changed call. Make this call \
+         instead: {input}"
     )
 }
 

@@ -207,9 +207,13 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         return;
     }
     for (name, runner) in checkup.runners() {
-        let Some(preset) = runner.agent(&name).filter(|preset| runner.kind == RunnerKind::Acp && !preset.tells_cost) else { continue };
+        let Some(preset) =
+            runner.agent(&name).filter(|preset| runner.kind == RunnerKind::Acp && !preset.tells_cost && runner.prices.is_empty())
+        else {
+            continue;
+        };
         let said = format!(
-            "{} cannot be enforced: {} tells no cost, so its runs count as free; limits.run_time and limits.tree_time hold for it",
+            "{} cannot be enforced: {} tells no cost, so its runs count as free; name its prices, or limit runs by limits.run_time and limits.tree_time",
             set.join(", "),
             preset.name
         );

@@ -13,7 +13,7 @@ use crate::protocol::signs;
 use crate::protocol::tool;
 use crate::protocol::unread::Subject;
 use crate::protocol::verdict;
-use askbox_agent::events::EventKind;
+use askbox_agent::events::{EventKind, Tokens};
 use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::lines::Line;
 use askbox_agent::stream::wire::{Raw, repair};
@@ -284,14 +284,16 @@ impl Client {
             Ok(_) => verdict::of_turn(&turn, &reply, self.agent.error_text),
             Err(error) => verdict::of_error(error),
         };
+        let tokens = verdict::tokens(&reply["usage"]);
+        let told = self.cost.1.zip(self.cost.0).map(|(now, before)| (now - before).max(0.0));
         let outcome = TurnOutcome {
             is_error: !matches!(verdict, Verdict::Completed { .. } | Verdict::Interrupted { .. }),
             session_id: self.name.clone(),
             text: turn.text().into(),
             terminal_reason: Some(verdict::word(&verdict).into()),
             stop_reason: reply["stopReason"].as_str().map(|word| head(word, NAME).into()),
-            cost_usd: self.cost.1.zip(self.cost.0).map(|(now, before)| (now - before).max(0.0)),
-            tokens: verdict::tokens(&reply["usage"]),
+            cost_usd: told.or_else(|| self.place.prices.map(|prices| priced(&tokens, prices))),
+            tokens,
             turns: turn.answers,
             duration_ms: u64::try_from(turn.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             verdict,
@@ -300,6 +302,12 @@ impl Client {
         items.extend(outcome.into_items(self.ledger.files()));
         items.into_iter().map(Item::from).collect()
     }
+}
+
+/// US dollars of these tokens. Tokens from a cache count as any others, because nobody knows what they cost.
+fn priced(tokens: &Tokens, [input, output]: [f64; 2]) -> f64 {
+    let read = tokens.input + tokens.cache_read + tokens.cache_creation;
+    (read as f64 * input + tokens.output as f64 * output) / 1e6
 }
 
 fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<Item> {

@@ -22,7 +22,7 @@ use askbox_agent::stream::ledger::Ledger;
 use askbox_mailbox::untrusted::Untrusted;
 
 /// Where a session works.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionPlace {
     /// The working folder.
     pub cwd: PathBuf,
@@ -32,6 +32,8 @@ pub struct SessionPlace {
     pub mode: String,
     /// The server with askbox's tools, if it is offered.
     pub server: Option<OwnServer>,
+    /// US dollars for a million tokens of input and of output, for an agent that tells no cost.
+    pub prices: Option<[f64; 2]>,
 }
 
 /// The conversation with one agent process.

@@ -10,7 +10,7 @@ use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::FormReply;
 use askbox_config::Config;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, read_question, round};
 
 /// A live run, its log and its agent.
 pub(super) struct LiveRun<'a, 'b> {
@@ -21,6 +21,8 @@ pub(super) struct LiveRun<'a, 'b> {
     pub(super) agent: RunningAgent,
     /// True if a signal was sent to the agent, to end it.
     pub(super) was_signalled: bool,
+    /// The rounds whose answers propose another call to an agent whose program cannot be given a changed one.
+    pub(super) proposals: Vec<(RoundId, Question)>,
     /// The last question that was recorded as posted.
     posted: Option<String>,
     /// True if the log says that the agent's shell does not find a program of askbox.
@@ -29,7 +31,7 @@ pub(super) struct LiveRun<'a, 'b> {
 
 impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, log: &'a mut EventLog<'b>, agent: RunningAgent) -> Self {
-        Self { mailbox, config, run, log, agent, was_signalled: false, posted: None, lack_noted: false }
+        Self { mailbox, config, run, log, agent, was_signalled: false, proposals: Vec::new(), posted: None, lack_noted: false }
     }
 
     /// The question of the round that this run works on.

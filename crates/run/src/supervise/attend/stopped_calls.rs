@@ -47,6 +47,9 @@ const LONGEST_NAME: usize = 60;
 /// taken more than ten seconds, and only a failure takes this long.
 const CALL_PATIENCE: Duration = Duration::from_secs(120);
 
+/// The most proposals of people that are remembered.
+const MOST_PROPOSALS: usize = 16;
+
 /// The input of a tool, whole.
 type Input = Map<String, Value>;
 
@@ -201,6 +204,11 @@ fn subagent(live: &LiveRun<'_, '_>, id: &Untrusted) -> Subagent {
 fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd: &Path) -> Result<Decided> {
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     let (question, policy) = (live.own_question()?, live.config.answers.policy());
+    for (round, proposal) in &live.proposals {
+        if let Permit::Allowed(allowed) = permit::permit(live.mailbox, &rules(live), round, proposal, &call)? {
+            return Ok(Decided::AllowOnce(allowed));
+        }
+    }
     let handed_over = suspended_call::is_handed_over_in(live.mailbox, live.run);
     match standing::about(live.mailbox, &policy, &live.run.workflow_id, &call)? {
         Some(Standing::Allowed) => return Ok(Decided::Allow),
@@ -241,7 +249,12 @@ pub(super) fn answer(
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     match permit::permit(live.mailbox, &rules(live), round, question, &call) {
         Ok(Permit::Allowed(allowed)) => allow_once(live, asked, &allowed, allowed.remark(asked.subagent.is_some())),
-        Ok(Permit::Refused(words)) => decline(live, asked, &words),
+        Ok(Permit::Refused(words)) => {
+            if question.answer.as_ref().is_some_and(|answer| answer.edited.is_some()) && live.proposals.len() < MOST_PROPOSALS {
+                live.proposals.push((round.clone(), question.clone()));
+            }
+            decline(live, asked, &words);
+        }
         Ok(Permit::Ask(shown)) => match question_about(live, asked, input, cwd, shown) {
             Ok(question) => return Some((question, "the question does not show the call that waits".into())),
             Err(e) => deny_failed(live, asked, &e.to_string()),
