@@ -230,7 +230,8 @@ fn result(conversation: &Conversation, host: &Host, end: End, began: Instant) ->
         End::ByHook => (json!({ "terminal_reason": "hook_stopped", "stop_reason": "tool_use" }), "A hook ended the turn.".into()),
         End::Stopped(_) => {
             let mut newest = conversation.transcript.history.messages.iter().rev();
-            let is_in_tools = newest.find(|message| message.kind != Kind::Prompt).is_some_and(|newest| !newest.is_reply());
+            let is_in_tools =
+                newest.find(|message| !matches!(message.kind, Kind::Prompt | Kind::Remark)).is_some_and(|newest| !newest.is_reply());
             let cut = if is_in_tools { "aborted_tools" } else { "aborted_streaming" };
             let own = json!({ "subtype": "error_during_execution", "is_error": true, "terminal_reason": cut });
             (own, "The turn was interrupted.".into())

@@ -179,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_stands_for_all_in_front_of_it_until_a_rewind() {
+        let text = |text: &str| json!([{ "type": "text", "text": text }]);
+        let mut summary = user("s", json!("In short."));
+        (summary[crate::history::REMARK], summary[crate::history::SUMMARY]) = (true.into(), true.into());
+        let mark = json!({ "type": "attachment", "attachment": { "type": crate::history::REWOUND, "to": "a" } });
+        let entries = [user("p", json!("Do it")), reply("a", text("Well.")), summary, reply("b", text("Done.")), mark];
+        let told = |n: usize| history(&entries[..n]).for_the_model().iter().map(|m| m["content"][0]["text"].clone()).collect::<Vec<_>>();
+        assert_eq!((told(4), told(5)), (vec![json!("In short."), json!("Done.")], vec![json!("Do it"), json!("Well.")]));
+        let history = history(&entries[..4]);
+        assert_eq!((next(&history), history.prompts().collect::<Vec<_>>()), (Step::Finish, vec![("p", true)]));
+    }
+
+    #[test]
     fn a_rewound_transcript_goes_on_behind_the_named_message() {
         let mark = json!({ "type": "attachment", "attachment": { "type": crate::history::REWOUND, "to": "a" } });
         let text = |text: &str| json!([{ "type": "text", "text": text }]);
