@@ -37,8 +37,6 @@ pub struct Waiting {
     orders: HashMap<Address, Order>,
     /// The questions that must be read, or read again.
     unread: BTreeSet<Address>,
-    /// The number of questions that were never read.
-    unknown: usize,
     /// True if rows have changed since they were last arranged. While thousands of questions are read, this is done only once for each
     /// picture.
     is_stale: bool,
@@ -65,7 +63,6 @@ impl Waiting {
         let names: BTreeSet<_> = here.chain(sender.others.latest().addresses()).collect();
         let gone: Vec<_> = self.orders.keys().filter(|known| !names.contains(*known)).cloned().collect();
         gone.iter().for_each(|address| self.remove(address));
-        self.unknown = names.len() - self.orders.len();
         self.unread = names;
         self.is_stale = true;
         Ok(())
@@ -73,10 +70,7 @@ impl Waiting {
 
     /// Notes that the question of this address may have changed, so that it is read again.
     pub fn changed(&mut self, address: Address) {
-        let is_unknown = !self.orders.contains_key(&address);
-        if self.unread.insert(address) && is_unknown {
-            self.unknown += 1;
-        }
+        self.unread.insert(address);
     }
 
     /// Reads outstanding questions, until the time `until`. Returns true if any was read.
@@ -86,9 +80,6 @@ impl Waiting {
             for _ in 0..AT_ONCE {
                 let Some(address) = self.unread.pop_first() else { break };
                 self.reads += 1;
-                if !self.orders.contains_key(&address) {
-                    self.unknown = self.unknown.saturating_sub(1);
-                }
                 match Row::read(sender, &address) {
                     Some(row) => self.insert(row),
                     None => self.remove(&address),
@@ -142,7 +133,7 @@ impl Waiting {
 
     /// The number of waiting questions, also counting those that were not read yet.
     pub fn total(&self) -> usize {
-        self.orders.len() + self.unknown
+        self.orders.len() + self.unread.iter().filter(|address| !self.orders.contains_key(address)).count()
     }
 
     /// The number of questions that wait for an event, not for a person.

@@ -117,12 +117,7 @@ impl Follower {
         let source = Hints::new(move |hint| {
             match &hint {
                 Hint::Anywhere => index.outdate(),
-                Hint::At(path) if path.parent() == Some(&pending) => match path.file_name().and_then(|name| name.to_str()) {
-                    Some(name) => WorkflowId::from_file_name(name).iter().for_each(|workflow| index.outdate_one(workflow)),
-                    None => index.outdate(),
-                },
-                // The event is about the folder itself.
-                Hint::At(path) if *path == pending => index.outdate(),
+                Hint::At(path) if path.starts_with(&pending) => index.outdate(),
                 // Of the files beside the folders, some grow with each event.
                 Hint::At(path) if path.parent() == Some(&root) && !is_of_the_queue(path) => return,
                 Hint::At(_) => {}

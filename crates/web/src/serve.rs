@@ -40,7 +40,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     let devices = Devices::beside_the_configuration(config.session.0)?;
     // If the file cannot be read, fail now instead of refusing every browser later.
     let is_first = devices.all()?.is_empty();
-    let index = Arc::new(Index::new());
+    let index = Arc::new(Index::default());
     // This comes before the first thread. A browser that connects from now on waits until the page has started.
     let bound = Bound::open(&listen)?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;

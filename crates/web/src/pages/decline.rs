@@ -147,7 +147,7 @@ fn decline_one(visit: &Visit, named: &Named, shown: Shown, decision: Decision) -
     let person = visit.site.caller(&visit.signed_in, CHANNEL)?;
     let sent = send::send_decision(&visit.site.mailbox, &person, &named.round, shown, decision.clone());
     // Whatever the result, the inbox must show it at once.
-    visit.site.index.outdate_one(&named.round.workflow);
+    visit.site.index.outdate();
     match sent {
         Ok(_) => Ok("declined".into()),
         // The browser has sent the form twice.

@@ -182,7 +182,7 @@ pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id)
         let person = visit.site.caller(&visit.signed_in, CHANNEL);
         let sent = person.and_then(|person| send::send_decision(&visit.site.mailbox, &person, &id, shown, decision.clone()));
         // Whatever the result, the inbox must show it at once.
-        visit.site.index.outdate_one(&id.workflow);
+        visit.site.index.outdate();
         match sent {
             Ok(_) => Ok(visit.go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
             // The value does not fit the question, so the question stays open.
@@ -260,7 +260,7 @@ pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
         if let Some(answer) = answer {
             visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
         }
-        visit.site.index.outdate_one(&id.workflow);
+        visit.site.index.outdate();
         Ok(visit.go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
     };
     visit.page(make).await
