@@ -60,7 +60,7 @@ fn offers(mailbox: &Mailbox, words: &[String]) -> Vec<Offer> {
 }
 
 /// The words without flags and their values, and the flag whose value is being typed.
-fn without_flags<'w>(program: &clap::Command, before: &'w [String]) -> (Vec<&'w str>, Option<&'static str>) {
+fn without_flags<'w>(program: &'w clap::Command, before: &'w [String]) -> (Vec<&'w str>, Option<&'w str>) {
     let (mut command, mut words, mut awaits_value) = (program, Vec::new(), None);
     let mut only_words = false;
     for word in before {
@@ -79,23 +79,14 @@ fn without_flags<'w>(program: &clap::Command, before: &'w [String]) -> (Vec<&'w 
     (words, awaits_value)
 }
 
-/// The long name of this flag, if the next word is its value. Names that no offer is made for are all the same.
-fn flag_with_value(program: &clap::Command, command: &clap::Command, flag: &str) -> Option<&'static str> {
+/// The long name of this flag, if the next word is its value.
+fn flag_with_value<'c>(program: &'c clap::Command, command: &'c clap::Command, flag: &str) -> Option<&'c str> {
     let is_it = |arg: &&clap::Arg| match flag.strip_prefix('-') {
         Some(long) => arg.get_long() == Some(long),
         None => flag.chars().count() == 1 && arg.get_short() == flag.chars().next(),
     };
     let known = command.get_arguments().chain(program.get_arguments()).find(is_it)?;
-    if !known.get_action().takes_values() {
-        return None;
-    }
-    Some(match known.get_long() {
-        Some("workflow") => "workflow",
-        Some("revoke") => "revoke",
-        Some("list") => "list",
-        Some("only") => "only",
-        _ => "other",
-    })
+    known.get_action().takes_values().then(|| known.get_long().unwrap_or_default())
 }
 
 /// The waiting questions with their titles, in the order of the list.
@@ -151,47 +142,6 @@ pub fn script(shell: clap_complete::Shell) -> String {
 }
 
 // In zsh and fish, the completions of clap offer the commands only for the first word.
-const BASH: &str = r#"
-_askbox_from_mailbox() {
-    local word at behind offered
-    case ${1##*/} in
-        ask-post) _ask__post "$@" ;; ask-answer) _ask__answer "$@" ;; checkpoint) _checkpoint "$@" ;;
-        relaunch) _relaunch "$@" ;; askbox) _askbox "$@" ;;
-    esac
-    # Behind the id of a question, a command's name would be an answer.
-    for ((at = 1; at < COMP_CWORD; at++)); do
-        case ${COMP_WORDS[at]} in --mailbox|--by) ((at++)) ;; -*) ;; *) behind=1 ;; esac
-    done
-    if [[ ${1##*/} == ask-answer && -n $behind ]]; then
-        offered=("${COMPREPLY[@]}") COMPREPLY=()
-        for word in "${offered[@]}"; do
-            case $word in COMMANDS) ;; *) COMPREPLY+=("$word") ;; esac
-        done
-    fi
-    while IFS=$'\t' read -r word _; do
-        COMPREPLY+=("$(printf '%q' "$word")")
-    done < <(askbox complete -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
-}
-complete -F _askbox_from_mailbox -o bashdefault -o default ask-post ask-answer checkpoint relaunch askbox
-"#;
-
-const ZSH: &str = r#"
-_askbox_from_mailbox() {
-    local -a found
-    local line
-    for line in "${(@f)$(askbox complete -- "${(@)words[1,CURRENT]}" 2>/dev/null)}"; do
-        [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
-    done
-    (( $#found )) && _describe -V 'mailbox' found
-    _${service:-${words[1]:t}} "$@"
-}
-if (( $+functions[compdef] )); then
-    compdef _askbox_from_mailbox ask-post ask-answer checkpoint relaunch askbox
-fi
-"#;
-
-const FISH: &str = r"
-for program in ask-post ask-answer checkpoint relaunch askbox
-    complete -c $program -f -k -a '(askbox complete -- (commandline -opc) (commandline -ct) 2>/dev/null)'
-end
-";
+const BASH: &str = include_str!("completions.bash");
+const ZSH: &str = include_str!("completions.zsh");
+const FISH: &str = include_str!("completions.fish");

@@ -118,37 +118,7 @@ impl Service {
         let program = self.relaunch.to_str().ok_or_else(|| no_text("relaunch"))?;
         // `$` is not escaped in the program's path: systemd expands it only in arguments, and no argument comes from here.
         let program = systemd_word(program)?;
-        Ok(format!(
-            "# Written by `askbox init --service`.
-[Unit]
-Description=askbox: relaunches agents whose questions were answered
-Documentation=man:relaunch(1)
-
-[Service]
-Type=notify
-# The first scan of a large mailbox on a slow disk may take minutes.
-TimeoutStartSec=5min
-ExecStart={program} watch
-{environment}
-Restart=on-failure
-RestartSec=5
-# Wrong arguments or an invalid configuration do not become right by a restart.
-RestartPreventExitStatus=2 5
-# Only the watcher is ended: runs go on, and the next watcher finds them.
-KillMode=process
-# If the kernel kills one agent for its memory use, the others go on.
-OOMPolicy=continue
-
-# Restrictions that no agent notices. There are no others: agents need their user's rights for builds, containers and debuggers.
-NoNewPrivileges=yes
-RestrictSUIDSGID=yes
-RestrictRealtime=yes
-LockPersonality=yes
-
-[Install]
-WantedBy=default.target
-"
-        ))
+        Ok(include_str!("askbox.service").replace("{program}", &program).replace("{environment}", &environment))
     }
 
     /// The property list for `launchctl`.
@@ -159,40 +129,8 @@ WantedBy=default.target
         }
         let program = xml(self.relaunch.to_str().ok_or_else(|| no_text("relaunch"))?)?;
         let log = xml(log.to_str().ok_or_else(|| no_text("the log"))?)?;
-        Ok(format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
-<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">
-<!-- Written by `askbox init` with the flag service. -->
-<plist version=\"1.0\">
-<dict>
-\t<key>Label</key>
-\t<string>{LABEL}</string>
-\t<key>ProgramArguments</key>
-\t<array>
-\t\t<string>{program}</string>
-\t\t<string>watch</string>
-\t</array>
-\t<key>EnvironmentVariables</key>
-\t<dict>
-{environment}\t</dict>
-\t<key>RunAtLoad</key>
-\t<true/>
-\t<key>KeepAlive</key>
-\t<dict>
-\t\t<key>SuccessfulExit</key>
-\t\t<false/>
-\t</dict>
-\t<key>ThrottleInterval</key>
-\t<integer>10</integer>
-\t<!-- Runs outlive the watcher. -->
-\t<key>AbandonProcessGroup</key>
-\t<true/>
-\t<key>StandardErrorPath</key>
-\t<string>{log}</string>
-</dict>
-</plist>
-"
-        ))
+        let list = include_str!("askbox.watch.plist").replace("{label}", LABEL).replace("{program}", &program).replace("{log}", &log);
+        Ok(list.replace("{environment}\n", &environment))
     }
 }
 
@@ -207,23 +145,19 @@ fn systemd_word(text: &str) -> Result<String> {
 
 /// Escapes `%`, so that it stands for itself.
 fn systemd_text(text: &str) -> Result<String> {
-    if text.chars().any(char::is_control) {
-        return Err(Error::failed(
-            "a path or variable for the service contains a control character",
-            "remove it from $PATH or from the path",
-        ));
-    }
-    Ok(text.replace('%', "%%"))
+    Ok(on_one_line(text)?.replace('%', "%%"))
 }
 
 fn xml(text: &str) -> Result<String> {
+    Ok(on_one_line(text)?.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+fn on_one_line(text: &str) -> Result<&str> {
     if text.chars().any(char::is_control) {
-        return Err(Error::failed(
-            "a path or variable for the service contains a control character",
-            "remove it from $PATH or from the path",
-        ));
+        let problem = "a path or variable for the service contains a control character";
+        return Err(Error::failed(problem, "remove it from $PATH or from the path"));
     }
-    Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+    Ok(text)
 }
 
 /// The service's file for this system.
