@@ -9,12 +9,13 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
+use crate::pauses::Pauses;
 use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
@@ -103,10 +104,6 @@ pub(crate) fn of_ours(role: &str) -> Vec<OsString> {
     std::iter::once(role).chain(log::is_json().then_some("--json")).map(OsString::from).collect()
 }
 
-/// The pause before a companion that ended is started again, and the longest pause if it keeps ending at once.
-const PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-
 /// A program of ours that works as long as the watcher does.
 #[derive(Debug, Default)]
 pub(crate) struct Companion {
@@ -114,8 +111,7 @@ pub(crate) struct Companion {
     command: Option<(&'static str, Vec<OsString>)>,
     program: Option<Beside>,
     has_ended: Arc<AtomicBool>,
-    failures: u32,
-    retry_at: Option<Instant>,
+    pauses: Pauses,
 }
 
 impl Companion {
@@ -130,15 +126,16 @@ impl Companion {
         let Some((name, args)) = &self.command else { return };
         if self.program.is_some() && self.has_ended.load(Ordering::Relaxed) {
             self.program = None;
-            // It has lasted longer than its pause.
-            self.failures *= u32::from(self.retry_at.is_some_and(|at| at > Instant::now()));
+            if !self.pauses.is_on() {
+                // It has lasted longer than its pause.
+                self.pauses.works();
+            }
             tracing::warn!("{name} has ended; it is started again");
         }
-        if self.program.is_some() || self.retry_at.is_some_and(|at| at > Instant::now()) {
+        if self.program.is_some() || self.pauses.is_on() {
             return;
         }
-        self.retry_at = Some(Instant::now() + PAUSE.saturating_mul(1 << self.failures.min(8)).min(LONGEST_PAUSE));
-        self.failures += 1;
+        self.pauses.put_off();
         self.has_ended = Arc::default();
         let has_ended = Arc::clone(&self.has_ended);
         match Beside::start(programs::beside(name), args, |_| {}, move |_| has_ended.store(true, Ordering::Relaxed)) {
@@ -154,7 +151,7 @@ impl Companion {
 
     /// When to call [`Self::keep_at_work`] again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.retry_at.filter(|_| self.command.is_some() && self.program.is_none())
+        self.pauses.end().filter(|_| self.command.is_some() && self.program.is_none())
     }
 }
 

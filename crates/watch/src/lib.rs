@@ -18,6 +18,7 @@
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
 //! | [`turn`] | which of several watchers reacts, and which ones sleep |
 //! | `beside` | a program that works beside the watcher |
+//! | [`pauses`] | the growing pauses between the starts of something that keeps ending |
 //! | `dates` | the dates when there is something to do although no message came |
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
@@ -40,6 +41,7 @@ mod launch;
 mod look;
 pub mod messages;
 pub mod news;
+pub mod pauses;
 pub mod relaunch;
 pub mod report;
 pub mod scope;

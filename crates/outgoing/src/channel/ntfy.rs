@@ -28,6 +28,7 @@ use askbox_mailbox::thread::Waiting;
 use askbox_mailbox::{disk, document, text};
 use askbox_run::log;
 use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Notice, Receipt};
+use askbox_watch::pauses::Pauses;
 
 /// How long the topic is followed after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
 const FOLLOW_ON: Duration = Duration::from_secs(30);
@@ -35,9 +36,6 @@ const FOLLOW_ON: Duration = Duration::from_secs(30);
 const TOLD_LATE_EVERY: Duration = Duration::from_secs(60);
 /// The longest line of the stream, in bytes: ntfy's messages have at most 4096.
 const LONGEST_LINE: u64 = 64 << 10;
-/// The pause after a stream that ended, and the longest pause if streams keep ending at once.
-const PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// A stream has worked if it lasted this long and the server said anything.
 const LASTED: Duration = Duration::from_secs(10);
@@ -62,8 +60,7 @@ pub(in crate::channel) enum Stream {
 pub(in crate::channel) struct Listener {
     process: Option<ProcessHandle>,
     is_open: bool,
-    failures: u32,
-    retry_at: Option<Instant>,
+    pauses: Pauses,
     opened_at: Option<Instant>,
     /// True once the server has said anything in this stream. Without messages, ntfy says `open`, and then `keepalive` every 45 seconds.
     has_spoken: Arc<AtomicBool>,
@@ -72,16 +69,16 @@ pub(in crate::channel) struct Listener {
 impl Listener {
     /// When to call [`Self::open`] again.
     fn deadline(&self) -> Option<Instant> {
-        self.retry_at.filter(|_| !self.is_open)
+        self.pauses.end().filter(|_| !self.is_open)
     }
 
     fn may_open(&self) -> bool {
-        !self.is_open && self.retry_at.is_none_or(|at| at <= Instant::now())
+        !self.is_open && !self.pauses.is_on()
     }
 
     /// Follows the topic. `hear` is called with each of its messages, and with the end of the stream.
     fn open(&mut self, target: &Target, since: &str, hear: impl Fn(Stream) + Send + 'static) -> Result<()> {
-        self.put_off();
+        self.pauses.put_off();
         let call = means::follow_topic(target, since)?;
         let thread = Waiting::start()?;
         let mut child = call
@@ -115,21 +112,10 @@ impl Listener {
     fn ended(&mut self) {
         let has_lasted = self.opened_at.is_some_and(|at| at.elapsed() >= LASTED);
         if has_lasted && self.has_spoken.load(Ordering::Relaxed) {
-            self.works();
+            self.pauses.works();
         }
         (self.is_open, self.process) = (false, None);
-        self.put_off();
-    }
-
-    /// Notes that something came, so the stream works.
-    fn works(&mut self) {
-        self.failures = 0;
-    }
-
-    fn put_off(&mut self) {
-        let pause = PAUSE.saturating_mul(1 << self.failures.min(8)).min(LONGEST_PAUSE);
-        self.failures += 1;
-        self.retry_at = Some(Instant::now() + pause);
+        self.pauses.put_off();
     }
 
     /// Closes the stream, because nothing waits for a reply any more.
@@ -137,7 +123,7 @@ impl Listener {
         if let Some(process) = self.process.take() {
             process.signal(rustix::process::Signal::TERM);
         }
-        (self.failures, self.retry_at) = (0, None);
+        self.pauses = Pauses::default();
     }
 }
 
@@ -343,7 +329,7 @@ impl Replies {
 
     /// Takes a message of the topic. Returns the answer that a button gave.
     pub(in crate::channel) fn heard(&mut self, heard: Heard, ticket: Ticket) -> Option<ChannelAnswer> {
-        self.listener.works();
+        self.listener.pauses.works();
         let made = heard.reply.filter(|reply| {
             let is_made = self.key.made(&self.hello.target, reply);
             if !is_made {
@@ -418,15 +404,17 @@ mod tests {
     fn a_stream_that_was_open_for_a_while_is_opened_again_at_once() {
         let ended = |seconds: u64, has_spoken: bool| {
             let mut listener = Listener::default();
-            (listener.is_open, listener.failures) = (true, 5);
+            listener.is_open = true;
+            (0..5).for_each(|_| listener.pauses.put_off());
             listener.opened_at = Instant::now().checked_sub(Duration::from_secs(seconds));
             listener.has_spoken = Arc::new(has_spoken.into());
             listener.ended();
             listener.deadline().unwrap().saturating_duration_since(Instant::now())
         };
-        assert!(ended(60, true) <= PAUSE, "it worked");
-        assert!(ended(1, true) > 10 * PAUSE, "the server takes it and drops it");
-        assert!(ended(60, false) > 10 * PAUSE, "nobody answered for a minute");
+        let pause = Duration::from_secs(2);
+        assert!(ended(60, true) <= pause, "it worked");
+        assert!(ended(1, true) > 10 * pause, "the server takes it and drops it");
+        assert!(ended(60, false) > 10 * pause, "nobody answered for a minute");
     }
 }
 

@@ -17,6 +17,7 @@ use crate::beside::{Beside, kill_group, of_ours};
 use crate::news::lines::{FromChannel, Hello, Notice, Receipt, ToChannel};
 use crate::news::post::Place;
 use crate::news::record::NEWS_FOLDER;
+use crate::pauses::Pauses;
 use askbox_config::{Means, Notify, Target};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::ProcessHandle;
@@ -31,9 +32,6 @@ const AT_ONCE: usize = 4;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a channel works on after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
 const FOLLOW_ON: Duration = Duration::from_secs(30);
-/// The pause after a channel that ended, and the longest pause if it keeps ending at once.
-const PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// A line that is not dealt with yet. One channel has one at a time: if its topic is flooded, the flood waits there and not in memory.
 #[derive(Debug)]
@@ -67,8 +65,7 @@ pub(super) struct Channel {
     left: Option<ProcessHandle>,
     /// The number of programs that were started.
     started: u32,
-    failures: u32,
-    retry_at: Option<Instant>,
+    pauses: Pauses,
     under_way: HashMap<String, UnderWay>,
     /// What the program was told of cards.
     waiting: usize,
@@ -87,7 +84,7 @@ impl Channel {
             folder: mailbox.root().join(NEWS_FOLDER),
         };
         let (under_way, needed_at) = (HashMap::new(), Instant::now());
-        Self { hello, limit, program: None, left: None, started: 0, failures: 0, retry_at: None, under_way, waiting: 0, needed_at }
+        Self { hello, limit, program: None, left: None, started: 0, pauses: Pauses::default(), under_way, waiting: 0, needed_at }
     }
 
     /// Tells of these events. The receipt is heard later.
@@ -117,12 +114,12 @@ impl Channel {
         }
         if !is_needed && self.program.is_some() && self.needed_at.elapsed() >= FOLLOW_ON {
             self.left = self.program.take().and_then(Beside::leave);
-            (self.waiting, self.failures, self.retry_at) = (0, 0, None);
+            (self.waiting, self.pauses) = (0, Pauses::default());
         }
         if waiting == self.waiting && self.program.is_some() || waiting == 0 && self.program.is_none() {
             return Ok(());
         }
-        if self.program.is_none() && self.retry_at.is_some_and(|at| at > Instant::now()) {
+        if self.program.is_none() && self.pauses.is_on() {
             return Ok(());
         }
         self.say(&ToChannel::Waiting(waiting), hear)?;
@@ -134,7 +131,7 @@ impl Channel {
         if self.program.is_none() {
             kill_group(self.left.take().as_ref());
             self.started += 1;
-            self.put_off();
+            self.pauses.put_off();
             let mut program = self.start(hear)?;
             program.say(&ToChannel::Hello(Box::new(self.hello.clone())))?;
             (self.program, self.waiting) = (Some(program), 0);
@@ -162,7 +159,7 @@ impl Channel {
 
     /// Takes a receipt. Returns the events that it is about.
     pub(super) fn take(&mut self, receipt: &Receipt) -> Option<Vec<Place>> {
-        self.failures = 0;
+        self.pauses.works();
         self.under_way.remove(&receipt.id).map(|under_way| under_way.places)
     }
 
@@ -189,12 +186,6 @@ impl Channel {
         }
     }
 
-    fn put_off(&mut self) {
-        let pause = PAUSE.saturating_mul(1 << self.failures.min(8)).min(LONGEST_PAUSE);
-        self.failures += 1;
-        self.retry_at = Some(Instant::now() + pause);
-    }
-
     /// How many more notices it takes.
     pub(super) fn free(&self) -> usize {
         AT_ONCE.saturating_sub(self.under_way.len())
@@ -208,7 +199,7 @@ impl Channel {
     /// When to look at it again.
     pub(super) fn deadline(&self, waiting: usize) -> Option<Instant> {
         let overdue = self.under_way.values().filter(|of| of.program == self.started && self.program.is_some()).map(|of| of.until);
-        let again = self.retry_at.filter(|_| self.program.is_none() && waiting > 0);
+        let again = self.pauses.end().filter(|_| self.program.is_none() && waiting > 0);
         let end = self.program.as_ref().filter(|_| waiting == 0 && self.under_way.is_empty()).map(|_| self.needed_at + FOLLOW_ON);
         overdue.chain(again).chain(end).min()
     }
