@@ -40,8 +40,9 @@ const LONGEST_WORDS: usize = 200;
 const LONGEST_PATH: usize = 1000;
 
 /// A program whose dialogs are news.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Program {
     /// Kimi Code (measured with 2.1.0).
     Kimi,
@@ -55,10 +56,7 @@ impl Program {
 
     /// The command that starts it, which is also its word in the configuration.
     pub fn command(self) -> &'static str {
-        match self {
-            Self::Kimi => "kimi",
-            Self::Gemini => "gemini",
-        }
+        self.into()
     }
 
     /// Its name.

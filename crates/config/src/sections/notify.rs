@@ -61,7 +61,7 @@ section! {
         /// The page that a notification opens. Example: `"https://box.example/q/{workflow}/{question_id}"`.
         open: String = String::new(),
         /// The events that this target is told about.
-        events: Vec<Event> = Event::ALL.to_vec(),
+        events: Vec<Event> = <Event as strum::VariantArray>::VARIANTS.to_vec(),
         /// The dialogs of live sessions: `"also"` tells of them and all others, `"only"` of nothing else, `"never"` of the others alone.
         live: LiveNews = LiveNews::Also,
         /// The name of the person who answers here. `""`: the target's name.
@@ -212,8 +212,23 @@ pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result
 }
 
 /// Something that happened to a round, or to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A question waits for an answer.
     Asked,
@@ -238,34 +253,9 @@ pub enum Event {
 }
 
 impl Event {
-    /// All events.
-    pub const ALL: [Self; 10] = [
-        Self::Asked,
-        Self::Approval,
-        Self::Reminder,
-        Self::Expiring,
-        Self::Overdue,
-        Self::Answered,
-        Self::Delivered,
-        Self::Failed,
-        Self::Parked,
-        Self::AtTerminal,
-    ];
-
     /// The word for the event, in files, messages and arguments.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Approval => "approval",
-            Self::Reminder => "reminder",
-            Self::Expiring => "expiring",
-            Self::Overdue => "overdue",
-            Self::Answered => "answered",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Parked => "parked",
-            Self::AtTerminal => "at_terminal",
-        }
+        self.into()
     }
 
     /// True if people are told about the event only as long as the question waits.

@@ -120,8 +120,9 @@ impl From<Vec<String>> for AnswerValue {
 }
 
 /// The kind of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// The reply has a value.
     #[default]
@@ -133,10 +134,7 @@ pub enum Outcome {
 impl Outcome {
     /// Returns the word for messages and the audit trail: `answered` or `declined`.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Declined => "declined",
-        }
+        self.into()
     }
 }
 

@@ -11,7 +11,8 @@ use askbox_mailbox::{QuestionId, text, time};
 const AGAIN: &str = "It is asked again by itself once it is reached; the answer counts once.";
 
 /// The progress of an offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Stands {
     /// On its way. It may not have arrived yet.
     Sending,
@@ -22,6 +23,7 @@ pub enum Stands {
     /// Its machine has decided that the answer does not count.
     Refused,
     /// The offer was not sent, so it counts nowhere.
+    #[strum(serialize = "not sent")]
     NotSent,
     /// The offer may have arrived or not.
     Unconfirmed,
@@ -30,14 +32,7 @@ pub enum Stands {
 impl Stands {
     /// The word for this progress in lists.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Accepted => "accepted",
-            Self::Refused => "refused",
-            Self::NotSent => "not sent",
-            Self::Unconfirmed => "unconfirmed",
-        }
+        self.into()
     }
 
     /// True if it is not known here yet whether the answer counts.

@@ -20,7 +20,8 @@ use askbox_mailbox::{Mailbox, disk, document};
 const LONGEST: u64 = 64 << 10;
 
 /// The kind of event that is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// The target took an event.
     Sent,
@@ -41,11 +42,7 @@ pub struct Arrival {
 }
 
 fn path(mailbox: &Mailbox, target: &str, kind: Kind) -> PathBuf {
-    let kind = match kind {
-        Kind::Sent => "sent",
-        Kind::Failed => "failed",
-        Kind::Confirmed => "confirmed",
-    };
+    let kind: &str = kind.into();
     mailbox.root().join(NEWS_FOLDER).join(format!("{target}.{kind}.json"))
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The channel of an answer. Another word in a file comes from a later version of askbox. It is kept, and counts like [`Through::File`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::AsRefStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(from = "String", into = "String")]
 pub enum Through {
     /// A command or the inbox of askbox, with no agent above it.
@@ -21,6 +22,7 @@ pub enum Through {
     /// A file made by hand, or a command of a process with unknown parents. The writer is unknown.
     File,
     /// The word of a later version.
+    #[strum(transparent)]
     Other(String),
 }
 
@@ -30,16 +32,7 @@ impl Through {
 
     /// Returns the word for files and messages.
     pub fn word(&self) -> &str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Web => "web",
-            Self::Message => "message",
-            Self::Hook => "hook",
-            Self::Mcp => "mcp",
-            Self::Agent => "agent",
-            Self::File => "file",
-            Self::Other(word) => word,
-        }
+        self.as_ref()
     }
 }
 
