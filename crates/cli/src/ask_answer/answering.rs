@@ -23,7 +23,7 @@ use askbox_mailbox::transitions::{quarantined_round, settle};
 use askbox_mailbox::{
     Accepted, Answer, AnswerValue, Caller, Error, Folder, Kind, Mailbox, Outcome, Question, Result, WorkflowId, round, spelling, text,
 };
-use askbox_run::view::archived;
+use askbox_run::view::archived::Archived;
 
 /// The maximum size of an answer as JSON, in bytes. Every character may be escaped.
 pub const MAX_JSON: u64 = 6 * MAX_ANSWER as u64 + 1024;
@@ -52,9 +52,9 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
 /// The question to show: the one to answer, or else the workflow's last round in the archive.
 pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
     match question(mailbox, workflow) {
-        Err(e @ Error::NotFound { .. }) => match (archived::latest(mailbox, workflow)?, quarantined_round::of_workflow(mailbox, workflow)?)
+        Err(e @ Error::NotFound { .. }) => match (Archived::latest(mailbox, workflow)?, quarantined_round::of_workflow(mailbox, workflow)?)
         {
-            (Some(found), _) => Ok(found.round),
+            (Some(found), _) => Ok(Round { folder: Folder::Closed, id: found.id, document: found.document? }),
             (None, Some(held)) => Err(Error::not_found(held.why(), held.todo())),
             (None, None) => Err(e),
         },

@@ -29,6 +29,6 @@ mod tests;
 pub(crate) use logs::take_in;
 pub use name::folder;
 pub(crate) use name::{ArchivedRound, month_of, months, rounds_of};
-pub(crate) use newest::{NewestArchived, newest_of};
+pub(crate) use newest::NewestArchived;
 pub(crate) use packed::{content, each_line, write};
 pub use state::{ArchiveState, damage_of, state};

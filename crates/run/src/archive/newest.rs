@@ -59,11 +59,3 @@ impl Iterator for NewestArchived {
         self.opened.as_mut()?.next()
     }
 }
-
-/// The newest archived round of a workflow, if there is one.
-///
-/// # Errors
-/// [`Error::Io`](askbox_mailbox::error::Error::Io) if a folder cannot be read.
-pub fn newest_of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedRound>> {
-    NewestArchived::find(mailbox, Some(workflow), None, Some(1))?.next().transpose()
-}

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use crate::chain::outcome;
 use crate::delivery::Delivery;
-use crate::view::archived::{self, ArchivedRun};
+use crate::view::archived::{AT_ONCE, Archived};
 use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::{Closed, Closing, Mailbox, Question, Result, Time, WorkflowId};
+use askbox_mailbox::{Closed, Closing, Mailbox, Result, Time, WorkflowId};
 
 /// The end of a workflow, and the archive that it was read from.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct Candidate {
     begun: Time,
     closing: Closing,
     delivery: Option<Delivery>,
-    run: ArchivedRun,
+    round: Archived,
 }
 
 /// Reads the end of a workflow from the archive. `None` if no round of it is archived.
@@ -31,27 +31,31 @@ struct Candidate {
 /// # Errors
 /// [`askbox_mailbox::error::Error::Failed`] if the archive is damaged there.
 pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedEnd>> {
-    let candidates = archived::newest_rounds(mailbox, workflow)?.into_iter().filter_map(|(question, run)| candidate(question, run));
+    let newest = Archived::newest(mailbox, workflow)?.take(AT_ONCE);
+    let candidates: Vec<Candidate> = newest.filter_map(|round| round.and_then(candidate).transpose()).collect::<Result<_>>()?;
     // An agent that waits for an answer waits within its run, and the run is what ends.
     let is_within = |candidate: &Candidate| matches!(candidate.delivery, Some(Delivery::Waiter | Delivery::Session));
-    let Some(last) = candidates.max_by_key(|candidate| (!is_within(candidate), candidate.begun)) else { return Ok(None) };
+    let Some(last) = candidates.into_iter().max_by_key(|candidate| (!is_within(candidate), candidate.begun)) else { return Ok(None) };
     let (end, mut text) = outcome::end_of(last.closing.state, last.delivery, last.closing.why.unwrap_or_default());
     if end == End::Delivered {
-        text = final_text(&last.run)?;
+        text = final_text(&last.round)?;
     }
     let ended = Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false };
-    Ok(Some(ArchivedEnd { ended, archive: last.run.archive }))
+    Ok(Some(ArchivedEnd { ended, archive: last.round.archive }))
 }
 
-fn candidate(question: Question, run: ArchivedRun) -> Option<Candidate> {
-    let closing = question.closed.clone()?;
-    let newest = run.attempts.last().filter(|_| closing.state == Closed::Delivered);
-    let delivery = newest.map(|newest| Delivery::of_claimed(&question, newest));
-    Some(Candidate { begun: question.asked_at().unwrap_or(closing.at), closing, delivery, run })
+fn candidate(round: Archived) -> Result<Option<Candidate>> {
+    let document = round.document?;
+    let question = &document.typed;
+    let Some(closing) = question.closed.clone() else { return Ok(None) };
+    let newest = round.attempts.last().filter(|_| closing.state == Closed::Delivered);
+    let delivery = newest.map(|newest| Delivery::of_claimed(question, newest));
+    let begun = question.asked_at().unwrap_or(closing.at);
+    Ok(Some(Candidate { begun, closing, delivery, round: Archived { document: Ok(document), ..round } }))
 }
 
 /// The agent's final text, from the events, because the record of an attempt has only its beginning.
-fn final_text(run: &ArchivedRun) -> Result<String> {
+fn final_text(run: &Archived) -> Result<String> {
     let Some(newest) = run.attempts.last() else { return Ok(String::new()) };
     let mut last = None;
     run.each_line(newest.attempt, "events.jsonl", |line| {

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 
 use crate::archive::{ArchivedRound, NewestArchived};
 use crate::story::Teller;
-use crate::view::archived;
+use crate::view::archived::Archived;
 use crate::view::history::{self, HistoryEntry};
 use askbox_mailbox::overview::past_rounds::{self, PastRound};
 use askbox_mailbox::{QuestionId, Result, RoundId, Time, WorkflowId, round};
@@ -55,7 +55,7 @@ impl<'a> AllHistory<'a> {
         if is_here || self.last.as_ref() == Some(found) {
             return Ok(None);
         }
-        let round = archived::read(self.teller.mailbox(), found)?;
+        let round = Archived::read(self.teller.mailbox(), found)?;
         self.last = Some(found.clone());
         history::archived_entry(self.teller, round).map(Some)
     }

@@ -8,11 +8,11 @@ use uuid::Uuid;
 use crate::attempt::record::{self, Claimant};
 use crate::delivery::Delivery;
 use crate::story::{self, Story, Teller};
-use crate::view::archived::ArchivedFiles;
+use crate::view::archived::Archived;
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::overview::past_rounds::PastRound;
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Answer, Closing, Error, Mailbox, Question, Result, RoundId, Time, read_question};
+use askbox_mailbox::{Answer, Closing, Error, Mailbox, Question, Result, RoundId, Time};
 
 /// What a round began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -101,9 +101,9 @@ pub fn entry(teller: &Teller<'_>, found: &PastRound) -> Result<Option<HistoryEnt
 ///
 /// # Errors
 /// Only an error of the system that leaves nothing to say about the round.
-pub fn archived_entry(teller: &Teller<'_>, round: ArchivedFiles) -> Result<HistoryEntry> {
+pub fn archived_entry(teller: &Teller<'_>, round: Archived) -> Result<HistoryEntry> {
     let (id, file) = (round.id, below(teller.mailbox(), &round.archive));
-    match read_question::of_bytes(&round.document, &round.archive, &id) {
+    match round.document {
         Ok(document) => {
             let question: Question = document.typed;
             let status = teller.of_archived(&id, &question, &round.attempts)?;

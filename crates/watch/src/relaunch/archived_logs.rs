@@ -5,10 +5,10 @@ use askbox_agent::events::Event;
 use askbox_cli::program;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::text;
-use askbox_run::view::archived::ArchivedRun;
+use askbox_run::view::archived::Archived;
 
 /// Prints the events of an archived run. In words, says where they are, and names what a failed agent wrote to its standard error.
-pub(super) fn print(run: &ArchivedRun, from: FirstEvent, how: As, mut lines: Lines) -> Result<u8> {
+pub(super) fn print(run: &Archived, from: FirstEvent, how: As, mut lines: Lines) -> Result<u8> {
     if how == As::Words {
         program::say(&format!("note: this run is archived in {}\n", run.archive.display()));
     }

@@ -17,7 +17,7 @@ use askbox_mailbox::listing::recent_rounds::{self, KEPT};
 use askbox_mailbox::{Folder, Mailbox, round, text};
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::story::{Cause, Teller};
-use askbox_run::view::archived::ArchivedRun;
+use askbox_run::view::archived::Archived;
 use askbox_run::view::tail::{Next, RoundEvents};
 
 pub use crate::relaunch::log_lines::{As, FirstEvent};
@@ -35,7 +35,8 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
     let round = match found {
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
-            return match ArchivedRun::newest(mailbox, workflow)? {
+            let has_run = |found: &Result<Archived>| found.as_ref().map_or(true, |found| !found.attempts.is_empty());
+            return match Archived::newest(mailbox, workflow)?.find(has_run).transpose()? {
                 Some(run) => archived_logs::print(&run, from, how, lines),
                 None => Err(e),
             };

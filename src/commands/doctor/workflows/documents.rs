@@ -11,7 +11,7 @@ use askbox_mailbox::listing::recent_rounds::{self, Recent};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, children, disk, quarantine, workflows};
 use askbox_run::chain::forest;
 use askbox_run::story::Teller;
-use askbox_run::view::archived;
+use askbox_run::view::archived::Archived;
 
 /// Checks every document, or those of the only workflow.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
@@ -88,7 +88,7 @@ fn record(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
 pub(in crate::commands::doctor) fn check_known(mailbox: &Mailbox, id: &WorkflowId) -> Result<()> {
     let is_known = OF_WORKFLOW.iter().any(|folder| disk::exists(mailbox.document(*folder, id)))
         || list::all_names(mailbox, Folder::Quarantine)?.iter().any(|name| quarantine::is_of(name, id));
-    if !is_known && archived::latest(mailbox, id)?.is_none() {
+    if !is_known && Archived::latest(mailbox, id)?.is_none() {
         forest::check_known(mailbox, id).map_err(|e| Error::not_found(e.to_string(), "check the whole mailbox: askbox doctor"))?;
     }
     Ok(())

@@ -14,7 +14,7 @@ use askbox_run::delivery::Delivery;
 use askbox_run::process::programs;
 use askbox_run::story::cause::HoldUp;
 use askbox_run::story::{Cause, Standing, Story, Teller};
-use askbox_run::view::archived::{self, Archived};
+use askbox_run::view::archived::Archived;
 
 /// The most attempts that are named one by one.
 const ATTEMPTS: usize = 5;
@@ -163,7 +163,8 @@ impl Road {
 
     /// Walks the road of a workflow's newest round in the archive.
     fn of_archived(checkup: &Checkup, teller: &Teller<'_>, id: &WorkflowId) -> Option<Self> {
-        let Archived { round: found, attempts, archive } = archived::latest(teller.mailbox(), id).ok().flatten()?;
+        let Archived { id, document, attempts, archive } = Archived::latest(teller.mailbox(), id).ok().flatten()?;
+        let found = Round { folder: Folder::Closed, id, document: document.ok()? };
         let run = attempts.last();
         let story = teller.of_archived(&found.id, &found.document.typed, &attempts).ok()?;
         let mut walk = Walk::new(checkup, teller, &found, &story);
