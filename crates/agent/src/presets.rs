@@ -28,6 +28,8 @@ pub struct Preset {
     pub tells_command_as_title: bool,
     /// True if it starts MCP servers that are named with a session.
     pub takes_servers: bool,
+    /// The name of askbox's tool `ask_user`, if the agent leaves out tools by that name. Empty otherwise.
+    pub asks_as: &'static str,
     /// The place where it tells the name of an MCP tool.
     pub mcp_names: McpNames,
     /// True if it tells what a turn cost in US dollars. Without that, no limit on money ends or holds its runs.
@@ -62,6 +64,7 @@ pub const PLAIN: Preset = Preset {
     tells_input_as_text: false,
     tells_command_as_title: false,
     takes_servers: true,
+    asks_as: "",
     mcp_names: McpNames::NotKnown,
     tells_cost: false,
     has_login_shell: false,
@@ -96,6 +99,7 @@ pub const PRESETS: [Preset; 8] = [
         mode: "default",
         loads_after_a_minute: true,
         tells_command_as_title: true,
+        asks_as: "ask_person",
         warnings: &[
             "set general.sessionRetention.enabled to false in ~/.gemini/settings.json: otherwise it deletes a session that was loaded",
             "it asks about some calls without telling their input, and askbox refuses these: allow them in its own settings",

@@ -55,7 +55,7 @@ pub fn run(args: Mcp, context: &Context) -> Result<u8> {
         let (stdin, reading) = lines::readable(stdin);
         tokio::spawn(reading);
         let transport = Receipted::new(AsyncRwTransport::new(stdin, stdout), receipts.clone());
-        let service = match Server::new(Desk::new(args.mailbox, config, context.clone()), receipts).serve(transport).await {
+        let service = match Server::new(Desk::new(args.mailbox, config, context.clone()), receipts, args.ask_as).serve(transport).await {
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(QuitReason::Closed),
             other => other.map_err(|e| failed("cannot begin to talk to the client", e.to_string()))?,
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, CustomRequest, CustomResult, ErrorCode,
     ErrorData, GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    UpdateTaskParams,
+    Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -33,11 +33,17 @@ const CALL: &str = "claudecode/toolUseId";
 pub(super) struct Server {
     desk: Arc<Desk>,
     receipts: Receipts,
+    /// The name of the tool that asks, if it is not `ask_user`.
+    ask_as: Option<String>,
 }
 
 impl Server {
-    pub(super) fn new(desk: Desk, receipts: Receipts) -> Self {
-        Self { desk: Arc::new(desk), receipts }
+    pub(super) fn new(desk: Desk, receipts: Receipts, ask_as: Option<String>) -> Self {
+        Self { desk: Arc::new(desk), receipts, ask_as }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        tools::all(self.desk.config.answer, self.ask_as.as_deref())
     }
 }
 
@@ -53,16 +59,19 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all(self.desk.config.answer)))
+        Ok(ListToolsResult::with_all_items(self.tools()))
     }
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        if !tools::all(self.desk.config.answer).iter().any(|tool| tool.name == request.name) {
+        if !self.tools().iter().any(|tool| tool.name == request.name) {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", text::excerpt(&request.name, 60)), None));
+        }
+        if self.ask_as.as_deref() == Some(&*request.name) {
+            request.name = tools::ASK_USER.into();
         }
         let desk = Arc::clone(&self.desk);
         let caller = caller(&context);

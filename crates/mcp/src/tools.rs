@@ -1,5 +1,6 @@
 //! The tools' names, arguments and descriptions. Each word costs tokens in every session that loads it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::model::Tool;
@@ -14,12 +15,12 @@ pub(super) const RUN_STATUS: &str = "run_status";
 pub(super) const STOP_RUN: &str = "stop_run";
 pub(super) const ANSWER_QUESTION: &str = "answer_question";
 
-/// All tools that this server offers.
-pub(super) fn all(may_answer: bool) -> Vec<Tool> {
+/// All tools that this server offers. `ask_as` is the name of the tool that asks, in place of [`ASK_USER`].
+pub(super) fn all(may_answer: bool, ask_as: Option<&str>) -> Vec<Tool> {
     let workflow = json!({"type": "string", "description": "The workflow's id, such as docs-42"});
     let mut tools = vec![
         tool(
-            ASK_USER,
+            ask_as.map_or(Cow::Borrowed(ASK_USER), |name| Cow::Owned(name.to_owned())),
             "Ask the user a question that they may answer minutes or days later. If the result holds no answer, do what it says; never guess one. \
              An answer decides what you asked and permits no tool call.",
             json!({"type": "object", "additionalProperties": false, "properties": {
@@ -99,7 +100,7 @@ fn with(workflow: &Value, more: Value, required: &[&str]) -> Value {
     json!({"type": "object", "additionalProperties": false, "properties": properties, "required": required})
 }
 
-fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
+fn tool(name: impl Into<Cow<'static, str>>, description: &'static str, schema: Value) -> Tool {
     let schema = if let Value::Object(schema) = schema { schema } else { serde_json::Map::new() };
     Tool::new(name, description, Arc::new(schema))
 }

@@ -52,14 +52,19 @@ fn gemini_whose_supervisor_was_killed_goes_on() {
 
 #[test]
 #[ignore = "tests/run agents runs it"]
-fn gemini_leaves_out_the_tool_that_asks() {
+fn gemini_asks_with_the_tool_by_its_second_name() {
     // Over ACP it takes no tool with the name of its own `ask_user`.
     let scene = gemini("mode = \"yolo\"");
     let look = json!({"tool": "mcp_askbox_list_questions", "input": {}});
-    scene.api.on("look and ask", json!([look, ask_user("mcp_askbox_ask_user"), {"text": "Thank you."}]));
+    scene.api.on("look and ask", json!([look, ask_user("mcp_askbox_ask_user"), ask_user("mcp_askbox_ask_person"), {"text": "Thank you."}]));
     let _watcher = scene.world.watch();
     scene.spawns("look and ask");
+    until("it asks", || scene.world.in_mailbox("pending/job.json").exists());
+    scene.world.ok("ask-answer", &["job", "keep"]);
     until("the run is over", || scene.world.status("job")["result"] == "Thank you.");
     let told = scene.api.told().pop().unwrap().join("\n");
-    assert!(told.contains("no question waits") && told.contains("\\\"mcp_askbox_ask_user\\\" not found"), "{told}");
+    assert!(
+        told.contains("no question waits") && told.contains("\\\"mcp_askbox_ask_user\\\" not found") && told.contains("keep"),
+        "{told}"
+    );
 }

@@ -55,10 +55,11 @@ impl OwnServer {
         Ok(Self { program, env: env.collect::<Result<_, _>>()? })
     }
 
-    /// The server, as ACP names one.
-    pub(super) fn offer(&self) -> Value {
+    /// The server, as ACP names one. `asks_as` is another name of its tool that asks; empty for its own.
+    pub(super) fn offer(&self, asks_as: &str) -> Value {
         let env: Vec<_> = self.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-        json!({ "name": SERVER, "command": self.program, "args": ["mcp"], "env": env })
+        let args = if asks_as.is_empty() { vec!["mcp"] } else { vec!["mcp", "--ask-as", asks_as] };
+        json!({ "name": SERVER, "command": self.program, "args": args, "env": env })
     }
 }
 

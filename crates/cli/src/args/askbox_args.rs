@@ -47,6 +47,9 @@ pub struct Mcp {
     /// The mailbox folder [default: $ASKBOX_DIR, else ~/.claude/questions]
     #[arg(long, value_name = "DIR")]
     pub mailbox: Option<PathBuf>,
+    /// Another name of the tool `ask_user`, for a client that has a tool of its own by that name
+    #[arg(long, value_name = "NAME")]
+    pub ask_as: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -160,7 +160,7 @@ impl Client {
     fn place_params(&self) -> Value {
         let mut params = json!({
             "cwd": self.place.cwd.display().to_string(),
-            "mcpServers": self.place.server.iter().map(OwnServer::offer).collect::<Vec<_>>(),
+            "mcpServers": self.place.server.iter().map(|server| server.offer(self.agent.asks_as)).collect::<Vec<_>>(),
         });
         if self.info.takes_folders && !self.place.folders.is_empty() {
             params["additionalDirectories"] = self.place.folders.iter().map(|folder| folder.display().to_string()).collect();
