@@ -120,18 +120,20 @@ fn a_rule_that_asks_stands_above_a_hook_that_allows() {
 
 #[test]
 fn a_rule_that_refuses_to_read_covers_searches() {
-    let scene = Scene::new();
-    scene.settings(&json!({"permissions": {"deny": ["Read(secret/**)"]}, "hooks": {"PreToolUse": hook(ALLOW)}}));
-    for folder in ["secret", "open"] {
-        std::fs::create_dir_all(scene.path(folder)).unwrap();
-        std::fs::write(scene.path(folder).join("key"), "key").unwrap();
+    for rule in ["Read(secret/**)", "Read(secret)"] {
+        let scene = Scene::new();
+        scene.settings(&json!({"permissions": {"deny": [rule]}, "hooks": {"PreToolUse": hook(ALLOW)}}));
+        for folder in ["secret", "open"] {
+            std::fs::create_dir_all(scene.path(folder)).unwrap();
+            std::fs::write(scene.path(folder).join("key"), "key").unwrap();
+        }
+        let glob = |pattern: &str, path: &str| json!({"tool": "Glob", "input": {"pattern": pattern, "path": path}});
+        let calls = vec![glob("*", "secret"), glob("**/key", "."), glob("se*/*", "."), glob("secret/k*", ".")];
+        let told = results(&scene, &[], calls);
+        let open = scene.path("open/key").display().to_string();
+        assert!(told[0].starts_with("Permission to use Glob") && told[3].starts_with("Permission to use Glob"), "{told:#?}");
+        assert_eq!(told[1..3], [open, "No files found".to_owned()]);
     }
-    let glob = |pattern: &str, path: &str| json!({"tool": "Glob", "input": {"pattern": pattern, "path": path}});
-    let calls = vec![glob("*", "secret"), glob("**/key", "."), glob("se*/*", "."), glob("secret/k*", ".")];
-    let told = results(&scene, &[], calls);
-    let open = scene.path("open/key").display().to_string();
-    assert!(told[0].starts_with("Permission to use Glob") && told[3].starts_with("Permission to use Glob"), "{told:#?}");
-    assert_eq!(told[1..3], [open, "No files found".to_owned()]);
 }
 
 #[test]

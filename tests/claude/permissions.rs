@@ -2,7 +2,7 @@
 //!
 //! A group of calls begins with `=`, and names the permission mode, the rules, and what a hook before each call says. Each call has the
 //! decision in front: it is allowed, asked about, or refused. `claude` also allows commands that only read, such as `ls`, without a rule.
-//! `ask-agent` does not know them, so none is here. `ASKBOX_WRITE_DOCS=1` writes the decisions of `claude`.
+//! `ask-agent` does not know them, and a rule of it that refuses a command refuses it with more words, too. So none of both is here. `ASKBOX_WRITE_DOCS=1` writes the decisions of `claude`.
 
 use std::collections::HashSet;
 use std::path::Path;

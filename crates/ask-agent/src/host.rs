@@ -136,8 +136,7 @@ impl Host {
             Happening::Line(Err(why)) => self.broken = Some(why.clone()),
             Happening::InputEnded => self.input_ended = true,
             Happening::Signal(signal) => {
-                let is_interrupt = *signal == signal_hook::consts::SIGINT;
-                self.stop_for(if is_interrupt { Stop::Interrupt } else { Stop::Terminate });
+                self.stop_for(if *signal == signal_hook::consts::SIGINT { Stop::Interrupt } else { Stop::Terminate });
                 // After a signal the process ends with its turn.
                 self.input_ended = true;
             }

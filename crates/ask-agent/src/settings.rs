@@ -49,6 +49,9 @@ impl Settings {
             Some(json) if json.trim_start().starts_with('{') => settings.take(json, "--settings")?,
             Some(file) => settings.take_file(Path::new(file))?,
         }
+        // `Bash(git:*)` may be spelled `Bash(git *)`.
+        let rules = [&mut settings.allow, &mut settings.ask, &mut settings.deny].into_iter().flatten();
+        rules.for_each(|rule| *rule = rule.replace(" *)", ":*)"));
         Ok(settings)
     }
 

@@ -80,9 +80,12 @@ fn matches_glob(glob: &str, path: &Path, cwd: &Path, sense: Sense) -> bool {
         (None, None) => (real(cwd), glob.trim_start_matches("./").trim_start_matches('/').to_owned()),
     };
     let fits = |folder: &Path, below: &str| {
-        let whole = format!("{}/{below}", glob::Pattern::escape(folder.to_string_lossy().trim_end_matches('/')));
+        let whole = format!("{}/{}", glob::Pattern::escape(folder.to_string_lossy().trim_end_matches('/')), below.trim_end_matches('/'));
+        // A folder stands for all that is in it. A rule that allows has to name that folder without wildcards.
+        let depth = if sense == Sense::AsksOrRefuses || !glob.contains(['*', '?', '[']) { usize::MAX } else { 1 };
         let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
-        glob::Pattern::new(&whole).is_ok_and(|pattern| pattern.matches_path_with(path, options))
+        let is_in = |pattern: glob::Pattern| path.ancestors().take(depth).any(|path| pattern.matches_path_with(path, options));
+        glob::Pattern::new(&whole).is_ok_and(is_in)
     };
     // The operator may name a folder by a link. A rule that allows does not follow it, because the link may be the project's.
     let through_links = || {
