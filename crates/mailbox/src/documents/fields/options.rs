@@ -3,6 +3,8 @@
 //! Two spellings are read: the mailbox's own `{"key": "description"}`, and Claude Code's AskUserQuestion list `[{"label",
 //! "description", "preview"}]`. A key that occurs twice is an error.
 
+use std::collections::BTreeMap;
+
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize};
@@ -96,24 +98,35 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Options, A::Error> {
         let mut choices = Vec::new();
-        while let Some(item) = seq.next_element::<serde_json::Value>()? {
+        while let Some(item) = seq.next_element::<Item>()? {
             choices.push(choice(item)?);
         }
         distinct(choices)
     }
 }
 
+/// One element of a list of options.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    /// An object without a field that is there twice.
+    #[serde(with = "serde_with::rust::maps_duplicate_key_is_error")]
+    Once(BTreeMap<String, serde_json::Value>),
+    Other(serde_json::Value),
+}
+
 /// Reads one option of a list.
-fn choice<E: serde::de::Error>(item: serde_json::Value) -> Result<Choice, E> {
+fn choice<E: serde::de::Error>(item: Item) -> Result<Choice, E> {
     let object = match item {
-        serde_json::Value::String(key) => return Ok(Choice { key, description: String::new(), preview: None }),
-        serde_json::Value::Object(object) => object,
+        Item::Other(serde_json::Value::String(key)) => return Ok(Choice { key, description: String::new(), preview: None }),
+        Item::Other(serde_json::Value::Object(_)) => return Err(E::custom("a field of an option is there twice")),
+        Item::Once(object) => object,
         _ => return Err(E::custom("an option is text, or an object with `label`")),
     };
     if let (true, Some(other)) = (object.contains_key("label"), ["value", "key"].into_iter().find(|name| object.contains_key(*name))) {
         return Err(E::custom(format!("an option has `{other}` beside `label`")));
     }
-    Choice::deserialize(serde_json::Value::Object(object)).map_err(E::custom)
+    Choice::deserialize(serde_json::Value::Object(object.into_iter().collect())).map_err(E::custom)
 }
 
 fn distinct<E: serde::de::Error>(choices: Vec<Choice>) -> Result<Options, E> {
@@ -178,5 +191,6 @@ mod tests {
     fn an_option_that_comes_twice_is_refused() {
         assert!(serde_json::from_str::<Options>(r#"{"a":"1","a":"2"}"#).is_err());
         assert!(serde_json::from_str::<Options>(r#"["a","a"]"#).is_err());
+        assert!(serde_json::from_str::<Options>(r#"[{"label":"a","label":"b"}]"#).is_err());
     }
 }
