@@ -268,6 +268,8 @@ open_mailbox() {
       die 1 "cannot create $path" "check the owner and mode with: ls -ld $box"
     trusted "$path" || die 1 "$path is no folder of yours that only you may write" "make it one (chown, chmod go-w), or choose another mailbox with --mailbox DIR"
   done
+  # A new mailbox, with the folders above it, survives a power cut.
+  [ -e "$box/locks/synced" ] || { sync && : >>"$box/locks/synced"; } || failed_to_write "$box/locks"
 }
 
 # Takes the lock of workflow $id until the script ends, as docs/dev/protocol.md describes it. A script without `flock` goes on without the lock.

@@ -37,6 +37,7 @@ export function parse(text, deepest = DEEPEST) {
       if (one[1] === ",") continue;
       const key = JSON.parse(one[2]);
       next();
+      if (fields.has(key)) fields.hasTwice = true;
       fields.set(key, value(next(), depth + 1));
     }
     return fields;

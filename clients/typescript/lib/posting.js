@@ -6,7 +6,7 @@ import path from "node:path";
 import { Conflict, Failed, Invalid, NotFound, Usage } from "./errors.js";
 import { nanoseconds, optionsInForm, questionHash, utc, uuidForm } from "./hashes.js";
 import { parse, stringify } from "./json.js";
-import { Bad, checkQuestionId, checkWorkflowId, LATER, MIB, refuseUnsafeFolder } from "./reading.js";
+import { Bad, checkQuestionId, checkWorkflowId, LATER, MIB, NEVER_NULL, nullField, refuseUnsafeFolder } from "./reading.js";
 import { Round } from "./round.js";
 
 const TYPES = ["choice", "multi_choice", "yes_no", "text", "number"];
@@ -80,7 +80,8 @@ export function post(folder, question, make) {
 }
 
 function filledIn(question) {
-  const fields = Object.fromEntries(Object.entries(question).filter(([, value]) => value != null));
+  const isThere = ([name, value]) => value !== undefined && (value !== null || NEVER_NULL.includes(name));
+  const fields = Object.fromEntries(Object.entries(question).filter(isThere));
   const workflowId =
     fields.workflow_id ?? (process.env.WORKFLOW_ID || process.env.ASKBOX_WORKFLOW_ID || `q-${randomBytes(8).toString("hex")}`);
   return {
@@ -146,11 +147,14 @@ function checked(document) {
   if (parts.length === 0) checkAsked("", document, false);
   else needType("", document);
   const text = toJson(document, "question");
+  let parsed;
   try {
-    parse(text);
+    parsed = parse(text);
   } catch (error) {
     throw new Invalid(`question: ${error.message}`, "put it into the context, as text");
   }
+  const isNull = nullField(parsed);
+  if (isNull) throw new Invalid(`${isNull}: is null`, `leave ${isNull} out`);
   const length = Buffer.byteLength(text);
   if (length > MIB)
     throw new Invalid(`question: it is ${length} bytes long, and ${MIB} are the limit`, "shorten context; long texts belong into a file");

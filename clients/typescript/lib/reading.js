@@ -12,6 +12,10 @@ export const MIB = 1 << 20;
 /** The folders behind `pending`, in the order in which a round passes through them. */
 export const LATER = ["answered", "running", "parked", "closed"];
 const FOLDERS = ["pending", ...LATER, "quarantine", "checkpoints", "locks", "runs"];
+/** The fields of a question that null does not leave out. */
+export const NEVER_NULL = ["question", "questions", "attachments", "late_answers"];
+/** The fields of a document whose own fields the protocol names. */
+const NESTED = ["options", "range", "questions", "attachments", "until", "approval", "answer", "closed", "late_answers"];
 const limitOf = (state) => (state === "pending" ? 4 : 32) * MIB;
 
 export const isWorkflowId = (name) => typeof name === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name) && !name.includes("..");
@@ -90,7 +94,24 @@ export function parseDocument(content) {
     throw new Bad(`is not JSON in UTF-8: ${error.message}`);
   }
   if (!(found instanceof Map)) throw new Bad("is not a JSON object");
+  if (found.hasTwice || NESTED.some((name) => isTwice(found.get(name)))) throw new Bad("has a field twice");
   return found;
+}
+
+function isTwice(value) {
+  const inner = value instanceof Map ? [...value.values()] : Array.isArray(value) ? value : [];
+  return value?.hasTwice === true || inner.some(isTwice);
+}
+
+/** The name of a field that is null and must not be. */
+export function nullField(document) {
+  const parts = document.get("questions");
+  const places = [
+    [document, NEVER_NULL],
+    [document.get("answer"), ["by", "channel"]],
+    ...(Array.isArray(parts) ? parts : []).map((part) => [part, ["question", "multiSelect"]]),
+  ];
+  return places.flatMap(([fields, names]) => (fields instanceof Map ? names.filter((name) => fields.get(name) === null) : []))[0];
 }
 
 /** The files of one mailbox. */
@@ -116,6 +137,8 @@ export class Folder {
     if (content === undefined) return undefined;
     const found = parseDocument(content);
     if (found.get("workflow_id") !== workflowId) throw new Bad("is not named for its workflow");
+    if (nullField(found)) throw new Bad(`has null as ${nullField(found)}`);
+    for (const [name, value] of found) if (value === null) found.delete(name);
     return found;
   }
 

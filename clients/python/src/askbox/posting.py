@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from . import hashes
 from .documents import Round
 from .errors import Conflict, Failed, Invalid, NotFound, Usage
-from .reading import LATER, MIB, Bad, Folder, check_question_id, check_workflow_id, is_too_deep, refuse_unsafe_folder
+from .reading import LATER, MIB, NEVER_NULL, Bad, Folder, check_question_id, check_workflow_id, is_too_deep, null_field, refuse_unsafe_folder
 
 _TYPES = ("choice", "multi_choice", "yes_no", "text", "number")
 _OF_THE_PROGRAMS = ("approval", "tool_call", "elicited_by", "to_session", "continues_in", "prompt", "reads", "results")
@@ -43,7 +43,7 @@ def post(folder: Folder, question: Mapping[str, Any], make: bool) -> Round:
 
 
 def _filled_in(question: Mapping[str, Any]) -> Dict[str, Any]:
-    fields = {name: value for name, value in question.items() if value is not None or name in ("question", "questions")}
+    fields = {name: value for name, value in question.items() if value is not None or name in NEVER_NULL}
     workflow_id = (
         fields.get("workflow_id") or os.environ.get("WORKFLOW_ID") or os.environ.get("ASKBOX_WORKFLOW_ID") or f"q-{secrets.token_hex(8)}"
     )
@@ -83,6 +83,9 @@ def _checked(document: Dict[str, Any]) -> bytes:
                 f"{name}: a post with this field needs the program ask-post, which is not on PATH",
                 "install askbox, or name its folder: Mailbox(programs=…)",
             )
+    null = null_field(document)
+    if null:
+        raise Invalid(f"{null}: is null", f"leave {null} out")
     if document["schema_version"] != 1:
         raise Invalid("schema_version: this client writes version 1", "leave schema_version out")
     for name in _TEXTS:

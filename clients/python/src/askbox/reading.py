@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import uuid
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import hashes
 from .documents import Round
@@ -19,6 +19,10 @@ LATER = ("answered", "running", "parked", "closed")
 """The folders behind `pending`, in the order in which a round passes through them."""
 FOLDERS = ("pending", *LATER, "quarantine", "checkpoints", "locks", "runs")
 _DEEPEST = 64
+NEVER_NULL = ("question", "questions", "attachments", "late_answers")
+"""The fields of a question that null does not leave out."""
+_NESTED = ("options", "range", "questions", "attachments", "until", "approval", "answer", "closed", "late_answers")
+"""The fields of a document whose own fields the protocol names."""
 
 
 def workflow_id_is_valid(name: Any) -> bool:
@@ -97,14 +101,40 @@ def read_file(path: str, limit: int) -> Optional[bytes]:
 def parse(content: bytes) -> Dict[str, Any]:
     """Returns the object that the bytes hold."""
     try:
-        found = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
+        text = content.decode("utf-8-sig")
+        found = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise Bad(f"is not JSON in UTF-8: {error}") from error
     if not isinstance(found, dict):
         raise Bad("is not a JSON object")
     if is_too_deep(found):
         raise Bad(f"is nested deeper than {_DEEPEST} levels")
+    if isinstance(found, _Twice) or any(_is_twice(found.get(name)) for name in _NESTED):
+        raise Bad("has a field twice")
     return found
+
+
+class _Twice(Dict[str, Any]):
+    """An object that had a field twice."""
+
+
+def _object(fields: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    found = dict(fields)
+    return found if len(found) == len(fields) else _Twice(found)
+
+
+def _is_twice(value: Any) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, _Twice) or any(map(_is_twice, inner))
+
+
+def null_field(document: Mapping[str, Any]) -> Optional[str]:
+    """Returns the name of a field that is null and must not be."""
+    parts = document.get("questions")
+    places = [(document, NEVER_NULL), (document.get("answer"), ("by", "channel"))]
+    places += [(part, ("question", "multiSelect")) for part in parts] if isinstance(parts, list) else []
+    names = (name for fields, names in places if isinstance(fields, Mapping) for name in names if fields.get(name, "") is None)
+    return next(names, None)
 
 
 def _refuse_constant(word: str) -> Any:
@@ -155,7 +185,9 @@ class Folder:
         found = parse(content)
         if found.get("workflow_id") != workflow_id:
             raise Bad("is not named for its workflow")
-        return found
+        if null_field(found):
+            raise Bad(f"has null as {null_field(found)}")
+        return {name: value for name, value in found.items() if value is not None}
 
     def round_ids(self, workflow_id: str) -> List[str]:
         """Returns the ids of the rounds of a workflow that were claimed or closed."""
