@@ -68,8 +68,20 @@ fn the_node_client_keeps_every_clause_that_it_has() {
 }
 
 /// The checks that need an answer by the implementation.
-const ONLY_ANSWERS: [&str; 9] =
-    ["answer", "decline", "value", "person", "other-round", "into-checkpoint", "race-answer", "order-answer", "killed-answer"];
+const ONLY_ANSWERS: [&str; 12] = [
+    "answer",
+    "decline",
+    "value",
+    "near-miss",
+    "approval",
+    "person",
+    "other-round",
+    "into-checkpoint",
+    "put-back",
+    "race-answer",
+    "order-answer",
+    "killed-answer",
+];
 
 #[test]
 fn the_shell_script_keeps_every_clause_that_it_has() {
@@ -101,6 +113,65 @@ fn each_check_is_red_for_a_client_that_breaks_its_point() {
         assert!(said.code() == 1 && first.starts_with(&format!("violated {check} ")), "{check}: {}", said.words());
         assert!(first.contains(" docs/dev/protocol.md#") && first.contains(": "), "{check}: it says why: {first}");
     });
+}
+
+/// Forty ways in which `reference.py` breaks a single rule, each with the check that tells.
+const BREAKS: [(&str, &str); 40] = [
+    ("null-posted", "invalid"),
+    ("expires-not-posted", "post"),
+    ("trace-not-posted", "post"),
+    ("synced-once", "synced"),
+    ("answer-makes-mailbox", "not-made"),
+    ("save-forgets-files", "checkpoint"),
+    ("case-kept", "value"),
+    ("space-kept", "value"),
+    ("python-number", "value"),
+    ("invisible-text", "value"),
+    ("null-value", "value"),
+    ("near-spelling", "near-miss"),
+    ("near-order", "near-miss"),
+    ("near-letter", "near-miss"),
+    ("near-prefix", "near-miss"),
+    ("near-description", "near-miss"),
+    ("near-pieces", "near-miss"),
+    ("first-of-two", "near-miss"),
+    ("approval-spelling", "approval"),
+    ("approval-description", "approval"),
+    ("approval-declined", "approval"),
+    ("approval-edited", "approval"),
+    ("approval-options", "approval"),
+    ("approval-free-text", "approval"),
+    ("approval-beside", "approval"),
+    ("approval-lines", "approval"),
+    ("duplicate", "damaged"),
+    ("duplicate-inside", "damaged"),
+    ("null-read", "damaged"),
+    ("not-checked", "damaged"),
+    ("bom-refused", "tolerated"),
+    ("null-refused", "tolerated"),
+    ("trace-refused", "tolerated"),
+    ("through-missing", "answer"),
+    ("named-not-put-back", "put-back"),
+    ("named-forgotten", "into-checkpoint"),
+    ("answer-to-forgotten", "into-checkpoint"),
+    ("refusal-forgotten", "into-checkpoint"),
+    ("status-3", "answered-is-over"),
+    ("status-4", "other-round"),
+];
+
+/// The client that breaks a rule violates the rule's check, and keeps those of other rules.
+fn is_caught(&(broken, check): &(&str, &str)) {
+    let only = format!("{check},one-file,permissions,decline,unknown-fields");
+    let said = conformance(&["--json", "--only", &only], &["python3", "reference.py"], &[("BREAK", broken)]);
+    let rows = said.json()["checks"].as_array().unwrap().clone();
+    let red: Vec<_> = rows.iter().filter(|row| row["result"] != "kept").map(|row| row["check"].as_str().unwrap()).collect();
+    assert_eq!((said.code(), red), (1, vec![check]), "{broken}: {}", said.words());
+}
+
+#[test]
+fn each_of_forty_breaks_is_caught_by_the_check_of_its_rule() {
+    needs!("python3", "strace");
+    in_parallel(4, &BREAKS, is_caught);
 }
 
 #[test]
@@ -193,6 +264,15 @@ fn an_implementation_from_the_protocol_alone_skips_nothing() {
 
 mod promises {
     use super::*;
+
+    #[test]
+    fn a_client_that_breaks_one_rule_is_caught() {
+        needs!("python3");
+        let few = ["near-spelling", "approval-options", "duplicate", "bom-refused", "through-missing", "status-3"];
+        let few: Vec<_> = BREAKS.into_iter().filter(|(broken, _)| few.contains(broken)).collect();
+        assert_eq!(few.len(), 6);
+        in_parallel(2, &few, is_caught);
+    }
 
     #[test]
     fn every_vector_is_a_part_of_the_conformance_suite() {

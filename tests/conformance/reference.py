@@ -1,10 +1,11 @@
 """An implementation of the mailbox protocol for `askbox conformance`, from docs/dev/protocol.md alone. `BREAK=CHECK` breaks the one point
-that this check is about."""
+that this check is about. Other values of `BREAK` break single rules: tests/clients/conformance.rs lists them."""
 
-import hashlib, json, os, re, sys, time, unicodedata, uuid
+import hashlib, json, os, re, sys, time, uuid
 
 from reference_box import BREAK, Box, Refused, check_id, check_round, fsync, hashes, in_parts, new_file, now, posting, reading
 from reference_box import replace, temporary
+from reference_values import fitting
 
 
 def post(box, request):
@@ -14,6 +15,12 @@ def post(box, request):
         asked = {name: value for name, value in asked.items() if name not in ("priority", "range")}
     if BREAK == "unknown-fields":
         asked = {name: value for name, value in asked.items() if name != "later_field"}
+    never_null = () if BREAK == "null-posted" else reading.NEVER_NULL
+    asked = {name: value for name, value in asked.items() if value is not None or name in never_null}
+    if BREAK == "trace-not-posted" and not isinstance((asked.get("trace") or {}), dict):
+        raise Refused("invalid", "the trace is malformed")
+    if BREAK == "expires-not-posted" and not (asked.get("expires_at") or "Z").endswith("Z"):
+        raise Refused("invalid", "the time is not in UTC")
     document = {"schema_version": 1, **asked}
     document.setdefault("question_id", str(uuid.uuid4()))
     document.setdefault("timestamp", now())
@@ -54,46 +61,11 @@ def post(box, request):
     return {"question_id": there["question_id"], "repeated": True}
 
 
-def fitting(question, value):
-    """The value in its final form."""
-    if BREAK == "value":
-        return value
-    options = hashes.options_in_form(question.get("options"))
-    kind = question.get("type") or ("choice" if options else "text")
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, bool):
-        value = "yes" if value else "no"
-    if not isinstance(value, str) or not any(unicodedata.category(c)[0] not in "CZ" and c != "\u2800" for c in value):
-        raise Refused("invalid", "it does not fit")
-    trimmed = value.strip()
-    if kind == "choice":
-        for key, description in options.items():
-            if trimmed.lower() in (key.strip().lower(), description.strip().lower()):
-                return key
-        if question.get("free_text") is False or len(trimmed) == 1:
-            raise Refused("invalid", "it is not an option")
-        return value.rstrip("\r")
-    if kind == "yes_no":
-        word = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}.get(trimmed.lower())
-        if not word:
-            raise Refused("invalid", "it is not yes or no")
-        return word
-    if kind == "number":
-        if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", trimmed):
-            raise Refused("invalid", "it is not a number")
-        number, bounds = float(trimmed), question.get("range") or {}
-        steps = (number - (bounds.get("min") or 0)) / bounds.get("step", 1)
-        between = "step" in bounds and abs(steps - round(steps)) > 1e-9
-        if between or number < bounds.get("min", number) or number > bounds.get("max", number):
-            raise Refused("invalid", "it is out of range")
-        return trimmed
-    return value.rstrip("\r")
-
-
 def answer(box, request):
     workflow = check_id(request["workflow_id"])
     name = f"{workflow}.json"
+    if BREAK in ("answer-makes-mailbox", "not-made"):
+        box.make()
     if not box.there:
         raise Refused("not_found", "there is no mailbox")
     if request.get("by", "").lower() in ("default", "event") and BREAK != "person":
@@ -112,6 +84,8 @@ def answer(box, request):
             raise Refused("conflict", "an earlier answer waits for its run")
         kept = {k: v for k, v in question.items() if BREAK != "unknown-fields" or k != "later_field"}
         said = {"by": request.get("by", "me"), "channel": "reference", "through": "terminal", "at": now()}
+        if BREAK == "through-missing":
+            del said["through"]
         if request.get("declined"):
             said.update({"outcome": "declined", "note": request.get("note")}, **({"value": "none"} if BREAK == "decline" else {}))
         else:
@@ -127,13 +101,18 @@ def answer(box, request):
         if BREAK in ("killed-answer", "killed-at-call"):
             os.unlink(box.below("pending", name))
             time.sleep(0.03)
-        if BREAK != "into-checkpoint":
-            tell_checkpoints(box, workflow, question, question_id, said.get("value"))
-        if BREAK == "race-answer":
-            os.rename(half, box.below("answered", name))
-        else:
-            os.link(half, box.below("answered", name), follow_symlinks=False)
+        earlier = tell_checkpoints(box, workflow, question, question_id, said.get("value"))
+        try:
+            if BREAK == "race-answer":
+                os.rename(half, box.below("answered", name))
+            else:
+                os.link(half, box.below("answered", name), follow_symlinks=False)
+                os.unlink(half)
+        except OSError:
             os.unlink(half)
+            for path, content in earlier.items() if BREAK not in ("put-back", "named-not-put-back") else ():
+                replace(os.path.dirname(path), os.path.basename(path), content, "")
+            raise
         fsync(box.below("answered"))
         if os.path.exists(box.below("pending", name)):
             os.unlink(box.below("pending", name))
@@ -151,12 +130,21 @@ def over(box, workflow, request):
 
 
 def tell_checkpoints(box, workflow, question, question_id, value):
-    for path in {question.get("checkpoint"), box.below("checkpoints", f"{workflow}.json")} - {None}:
+    """Writes the answer into the checkpoints of the workflow. Returns what they were before."""
+    named = None if BREAK == "named-forgotten" else question.get("checkpoint")
+    earlier = {}
+    for path in {named, box.below("checkpoints", f"{workflow}.json")} - {None}:
         content = reading.read_file(path, 48 << 20) if not os.path.islink(path) else None
         checkpoint = reading.parse(content) if content is not None else {}
-        if checkpoint.get("workflow_id") == workflow:
+        if checkpoint.get("workflow_id") == workflow and BREAK != "into-checkpoint":
             told = {**checkpoint, "user_answer": value, "user_answer_to": question_id}
+            if BREAK == "answer-to-forgotten":
+                del told["user_answer_to"]
+            if BREAK == "refusal-forgotten" and value is None:
+                del told["user_answer"]
             replace(os.path.dirname(path), os.path.basename(path), json.dumps(told, ensure_ascii=False).encode(), "")
+            earlier[path] = content
+    return earlier
 
 
 def withdraw(box, request):
@@ -221,7 +209,7 @@ def pending(box, request):
                 question = json.load(open(box.below("pending", name)))
             else:
                 question = box.waiting(workflow)
-            found.append({"workflow_id": question.get("workflow_id"), "question_id": question.get("question_id")})
+            found.append({"workflow_id": question.get("workflow_id"), "question_id": box.id_of(question)})
         except (Refused, ValueError):
             if BREAK == "damaged":
                 raise
@@ -241,8 +229,8 @@ def save(box, request):
         ok = False
     if not ok and BREAK != "bad-checkpoint":
         raise Refused("invalid", "it is not a checkpoint")
-    if BREAK == "checkpoint":
-        checkpoint.pop("state_variables", None)
+    if BREAK in ("checkpoint", "save-forgets-files"):
+        checkpoint.pop("state_variables" if BREAK == "checkpoint" else "files", None)
     box.make()
     fd = box.lock(workflow)
     try:

@@ -1,17 +1,14 @@
 """The files and locks of the implementation in `reference.py`. `BREAK=CHECK` breaks the one point that this check is about."""
 
-import datetime, fcntl, hashlib, json, os, re, secrets, stat, string, sys, time, uuid
+import datetime, fcntl, json, os, re, secrets, string, time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../clients/python/src"))
-from askbox import hashes, posting, reading  # noqa: E402
+from reference_values import BREAK, Refused, check_approval, hashes
+from askbox import posting, reading
 
-BREAK = os.environ.get("BREAK", "")
 FOLDERS = "pending answered running parked closed quarantine checkpoints locks runs".split()
 
 
-class Refused(Exception):
-    def __init__(self, kind, message):
-        self.kind, self.message = kind, message
+NOT_CHECKED = ("approval", "default", "until", "attachments", "closed", "answer", "late_answers")
 
 
 def now():
@@ -87,6 +84,24 @@ def replace(folder, name, content, order):
     fsync(folder)
 
 
+def parse(content):
+    """The object of a document."""
+    if BREAK in ("depth", "damaged", "duplicate"):
+        return json.loads(content.decode("utf-8-sig"), parse_constant=None if BREAK == "damaged" else reading._refuse_constant)
+    if BREAK in ("bom-refused", "tolerated") and content.startswith(b"\xef\xbb\xbf"):
+        raise reading.Bad("it begins with a byte order mark")
+    if BREAK == "duplicate-inside":
+        fields = json.loads(content.decode("utf-8-sig"), object_pairs_hook=lambda pairs: Pairs(pairs))
+        if not isinstance(fields, Pairs) or len(dict(fields)) < len(fields):
+            raise reading.Bad("a field is there twice")
+        content = json.dumps(json.loads(content.decode("utf-8-sig"))).encode()
+    return reading.parse(content)
+
+
+class Pairs(list):
+    pass
+
+
 class Box:
     def __init__(self, path):
         self.path = path
@@ -100,12 +115,13 @@ class Box:
         return os.path.join(self.path, *names)
 
     def make(self):
+        is_old = os.path.isdir(self.path)
         for name in ("", *FOLDERS):
             path = self.below(name)
             if not os.path.isdir(path):
                 os.makedirs(path, 0o700)
                 fsync(os.path.dirname(path.rstrip("/")))
-        if not os.path.exists(self.below("locks/synced")):
+        if not os.path.exists(self.below("locks/synced")) and BREAK != "synced" and not (BREAK == "synced-once" and is_old):
             above = self.path
             while above != "/":
                 fsync(above)
@@ -142,18 +158,23 @@ class Box:
         if content is None:
             return None
         try:
-            found = json.loads(content) if BREAK in ("depth", "damaged") else reading.parse(content)
+            found = parse(content)
         except (reading.Bad, ValueError) as error:
             raise Refused("invalid", str(error))
         if not isinstance(found, dict):
             raise Refused("invalid", "not an object")
+        if reading.null_field(found) and BREAK not in ("null-read", "damaged"):
+            raise Refused("invalid", "a field is null")
+        if None in found.values() and BREAK == "null-refused":
+            raise Refused("invalid", "a field is null")
+        found = {name: value for name, value in found.items() if value is not None}
         workflow = name[:-5] if folder in ("pending", "answered") else name[:-5].rpartition(".")[0]
         if found.get("workflow_id") != workflow and BREAK != "named-for":
             raise Refused("invalid", "not named for its workflow")
         return found
 
     def id_of(self, document):
-        return document.get("question_id") or self.folder.id_of(document)
+        return check_round(document["question_id"]) if document.get("question_id") else self.folder.id_of(document)
 
     def state_of(self, workflow, question_id):
         answered = self.below("answered", f"{workflow}.json")
@@ -165,15 +186,32 @@ class Box:
         """The pending question, if it can be decided."""
         found = self.document("pending", f"{workflow}.json")
         if found is None:
-            raise Refused("not_found", "nothing is pending")
+            went_on = os.path.lexists(self.below("answered", f"{workflow}.json")) or os.path.isdir(self.below("runs", workflow))
+            if BREAK == "status-4":
+                went_on = True
+            raise Refused("conflict" if went_on and BREAK != "status-3" else "not_found", "nothing is pending")
         self.refuse_newer(found)
-        asked = found.get("questions") or [found]
-        if not all(isinstance(part.get("question"), str) and part["question"].strip() for part in asked) and BREAK != "damaged":
-            raise Refused("invalid", "there is no question")
+        if BREAK not in ("damaged", "not-checked"):
+            self.check(found)
         if BREAK != "leftover" and ("closed" in found or self.state_of(workflow, self.id_of(found))):
             if not (BREAK.endswith("is-over") and self.state_of(workflow, self.id_of(found))):
                 raise Refused("conflict", "it is over")
         return found
+
+    def check(self, found):
+        """Refuses a question that is not valid."""
+        if BREAK == "trace-refused" and not isinstance(found.get("trace", {}), dict):
+            raise Refused("invalid", "the trace is malformed")
+        attachments = found.get("attachments", [])
+        if not isinstance(attachments, list) or not all(isinstance(one, dict) for one in attachments):
+            raise Refused("invalid", "an attachment is not an object")
+        try:
+            posting._checked({**{name: value for name, value in found.items() if name not in NOT_CHECKED}, "schema_version": 1})
+            check_round(self.id_of(found))
+        except Exception as error:
+            raise Refused("invalid", str(error))
+        if "approval" in found:
+            check_approval(found)
 
     def refuse_newer(self, found):
         if found.get("schema_version", 1) != 1 and BREAK != "newer-version":

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::case::Runner;
 use crate::conformance::checks::Check;
-use crate::conformance::verdict::{Stop, Verdict};
+use crate::conformance::verdict::Stop;
 use askbox_cli::args::askbox_args::Conformance;
 use askbox_cli::program;
 use askbox_mailbox::error::IoContext;
@@ -58,12 +58,24 @@ pub fn run(args: &Conformance) -> Result<u8> {
     let mut rows = Vec::new();
     for check in chosen {
         let verdict = runner.case().map_err(Stop::from).and_then(|mut case| (check.run)(&mut case));
-        let result = Outcome::of(verdict)?;
-        counts[result.column()] += 1;
+        let (result, why) = match verdict {
+            Ok(()) => (0, None),
+            Err(Stop::Violated(words)) => (1, Some(words)),
+            Err(Stop::Skipped(words)) => (2, Some(words)),
+            Err(Stop::Failed(error)) => return Err(error),
+        };
+        counts[result] += 1;
+        let result = ["kept", "violated", "skipped"][result];
         if args.json {
-            rows.push(result.row(check));
+            let mut row = described(check);
+            row["result"] = result.into();
+            if let Some(why) = why {
+                row["why"] = why.into();
+            }
+            rows.push(row);
         } else {
-            program::print(&result.line(check))?;
+            let why = why.map_or_else(String::new, |why| format!(": {}", text::one_line(&why)));
+            program::print(&format!("{result:<9}{:<18} {PAGE}#{}{why}\n", check.name, check.clause))?;
         }
     }
     let [kept, violated, skipped] = counts;
@@ -73,56 +85,6 @@ pub fn run(args: &Conformance) -> Result<u8> {
         program::print(&format!("{kept} kept, {violated} violated, {skipped} skipped\n"))?;
     }
     Ok(u8::from(violated > 0))
-}
-
-/// The result of a check, as it is printed.
-enum Outcome {
-    Kept,
-    Violated(String),
-    Skipped(String),
-}
-
-impl Outcome {
-    fn of(verdict: Verdict) -> Result<Self> {
-        match verdict {
-            Ok(()) => Ok(Self::Kept),
-            Err(Stop::Violated(words)) => Ok(Self::Violated(words)),
-            Err(Stop::Skipped(words)) => Ok(Self::Skipped(words)),
-            Err(Stop::Failed(error)) => Err(error),
-        }
-    }
-
-    fn column(&self) -> usize {
-        match self {
-            Self::Kept => 0,
-            Self::Violated(_) => 1,
-            Self::Skipped(_) => 2,
-        }
-    }
-
-    fn words(&self) -> (&'static str, Option<&str>) {
-        match self {
-            Self::Kept => ("kept", None),
-            Self::Violated(words) => ("violated", Some(words)),
-            Self::Skipped(words) => ("skipped", Some(words)),
-        }
-    }
-
-    fn line(&self, check: &Check) -> String {
-        let (result, why) = self.words();
-        let why = why.map_or_else(String::new, |why| format!(": {}", text::one_line(why)));
-        format!("{result:<9}{:<18} {PAGE}#{}{why}\n", check.name, check.clause)
-    }
-
-    fn row(&self, check: &Check) -> Value {
-        let (result, why) = self.words();
-        let mut row = described(check);
-        row["result"] = result.into();
-        if let Some(why) = why {
-            row["why"] = why.into();
-        }
-        row
-    }
 }
 
 fn described(check: &Check) -> Value {

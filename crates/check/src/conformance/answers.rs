@@ -3,9 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, id, question};
-use crate::conformance::harness::Kind;
-use crate::conformance::verdict::{Stop, Verdict, each, require, violated};
+use crate::conformance::harness::{Kind, Reply, lacks};
+use crate::conformance::strace;
+use crate::conformance::vectors::{list, rules};
+use crate::conformance::verdict::{Verdict, each, require, violated};
 use askbox_mailbox::{Shown, read_question};
+
+/// What an answer may have gone through.
+const THROUGH: [&str; 7] = ["terminal", "web", "message", "hook", "mcp", "agent", "file"];
 
 /// An answer has its fields, and the hashes of the question that it decides.
 pub fn answered(case: &mut Case<'_>) -> Verdict {
@@ -21,6 +26,9 @@ pub fn answered(case: &mut Case<'_>) -> Verdict {
         Err(error) => return violated(format!("answered/w.json is not valid: {error}")),
     };
     require(answer["value"] == "a" && answer["by"] == "ann", || format!("the answer is {answer}"))?;
+    let through = &answer["through"];
+    require(THROUGH.iter().any(|known| through == known), || format!("the answer is through {through}, not one of {THROUGH:?}"))?;
+    require(answer["channel"].is_string(), || format!("the answer has no channel: {answer}"))?;
     require(answer["at"].is_string(), || format!("the answer has no time: {answer}"))?;
     let hash = read.typed.hash()?.to_string();
     require(answer["question_hash"] == hash.as_str(), || {
@@ -39,51 +47,31 @@ pub fn declined(case: &mut Case<'_>) -> Verdict {
     require(fits, || format!("a refusal is written as {answer}"))
 }
 
-/// Only values that fit are answers, and they are written in their final form.
-pub fn values(case: &mut Case<'_>) -> Verdict {
-    let closed = json!({"free_text": false});
-    let number = json!({"type": "number", "options": {}, "range": {"min": 1, "max": 9.5, "step": 0.5}});
-    let yes_no = json!({"type": "yes_no", "options": {}});
-    let text = json!({"options": {}});
-    let fits: [(&Value, Value, &str); 8] = [
-        (&closed, json!("b"), "b"),
-        (&closed, json!("That"), "b"),
-        (&closed, json!(" A "), "a"),
-        (&number, json!("1.5"), "1.5"),
-        (&yes_no, json!(" Y "), "yes"),
-        (&yes_no, json!(false), "no"),
-        (&text, json!(" as it is "), " as it is "),
-        (&text, json!("one line\r"), "one line"),
-    ];
-    for (n, (more, value, expected)) in fits.into_iter().enumerate() {
-        let workflow = format!("fits-{n}");
-        let round = case.ask(&workflow, more.clone())?;
-        case.done("answer", json!({"workflow_id": workflow, "question_id": round, "value": value}))?;
-        let found = case.document(&format!("answered/{workflow}.json"))?["answer"]["value"].clone();
-        require(found == expected, || format!("the value {value} is written as {found} instead of {expected:?}"))?;
-    }
-    let bad: [(&Value, Value); 10] = [
-        (&closed, json!("something else")),
-        (&closed, json!("")),
-        (&closed, json!(["a", "b"])),
-        (&number, json!("0.5")),
-        (&number, json!("1.3")),
-        (&number, json!("1,5")),
-        (&number, json!("NaN")),
-        (&yes_no, json!("perhaps")),
-        (&text, json!(" \n ")),
-        (&text, json!("\u{200b}")),
-    ];
-    for (n, (more, value)) in bad.into_iter().enumerate() {
-        let workflow = format!("bad-{n}");
-        let round = case.ask(&workflow, more.clone())?;
-        let before = case.bytes(&format!("pending/{workflow}.json")).unwrap_or_default();
-        match case.refused("answer", json!({"workflow_id": workflow, "question_id": round, "value": value})) {
-            Err(Stop::Violated(_)) => return violated(format!("the value {value} is accepted for {more}")),
-            other => other?,
+/// Each answer that fits is written in its final form, and each other one is refused.
+pub fn of_rules(case: &mut Case<'_>, name: &str) -> Verdict {
+    let mut count = 0;
+    for rule in rules("values", name)? {
+        let mut ask = |case: &mut Case<'_>, value: &Value| -> Verdict<_> {
+            count += 1;
+            let workflow = format!("w-{count}");
+            let round = case.ask(&workflow, rule["question"].clone())?;
+            Ok((format!("{workflow}.json"), json!({"workflow_id": workflow, "question_id": round, "value": value})))
         };
-        require(!case.exists(&format!("answered/{workflow}.json")), || format!("the refused value {value} was written"))?;
-        case.unchanged(&format!("pending/{workflow}.json"), &before)?;
+        for fit in list(&rule["fits"]) {
+            let (file, request) = ask(case, &fit[0])?;
+            case.done("answer", request)?;
+            let found = &case.document(&format!("answered/{file}"))?["answer"]["value"];
+            require(*found == fit[1], || format!("the value {} is written as {found} instead of {}", fit[0], fit[1]))?;
+        }
+        for value in list(&rule["refused"]) {
+            let (file, request) = ask(case, &value)?;
+            let (file, answered) = (format!("pending/{file}"), format!("answered/{file}"));
+            let before = case.bytes(&file).unwrap_or_default();
+            let because = |words| format!("{words}, but the question is {}: {}", rule["question"], rule["why"]);
+            case.refused("answer", request).map_err(|stop| stop.in_words(because))?;
+            require(!case.exists(&answered), || format!("the refused value {value} was written"))?;
+            case.unchanged(&file, &before)?;
+        }
     }
     Ok(())
 }
@@ -104,8 +92,14 @@ pub fn other_rounds(case: &mut Case<'_>) -> Verdict {
     let before = case.bytes("pending/w.json").unwrap_or_default();
     let other = "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44";
     let kind = case.refused("answer", json!({"workflow_id": "w", "question_id": other, "value": "a"}))?;
-    require(matches!(kind, Kind::Conflict | Kind::NotFound), || format!("an answer to another round is refused as {kind:?}"))?;
-    case.unchanged("pending/w.json", &before)
+    require(kind == Kind::Conflict, || format!("an answer to another round is refused as {kind:?}, not as a conflict"))?;
+    case.unchanged("pending/w.json", &before)?;
+    each(["answer", "withdraw"], |operation| {
+        let kind = case.refused(operation, json!({"workflow_id": "nothing", "value": "a"}))?;
+        require(kind == Kind::NotFound, || {
+            format!("{operation} of a workflow without any question is refused as {kind:?}, not as not_found")
+        })
+    })
 }
 
 /// A withdrawn question lies in `closed/`, and says who withdrew it and when.
@@ -126,19 +120,20 @@ pub fn withdrawn(case: &mut Case<'_>) -> Verdict {
 
 /// An answered question cannot be answered again or withdrawn.
 pub fn answered_is_over(case: &mut Case<'_>) -> Verdict {
-    let round = case.ask("w", json!({}))?;
-    answer_by_askbox(case, "w")?;
-    over(case, &round, "answered/w.json")
+    ["answered", "running", "parked", "closed"].into_iter().try_for_each(|state| {
+        let (workflow, round, file) = placed(case, state)?;
+        over(case, &workflow, &round, &file)
+    })
 }
 
 /// A withdrawn question cannot be answered or withdrawn again.
 pub fn withdrawn_is_over(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
     case.open()?.withdraw(&id("w")?, "ann", None)?;
-    over(case, &round, &format!("closed/w.{round}.json"))
+    over(case, "w", &round, &format!("closed/w.{round}.json"))
 }
 
-fn over(case: &mut Case<'_>, round: &str, file: &str) -> Verdict {
+fn over(case: &mut Case<'_>, workflow: &str, round: &str, file: &str) -> Verdict {
     // An answer that comes too late may be kept beside the others.
     let without_late = |case: &Case<'_>| -> Verdict<Value> {
         let mut document = case.document(file)?;
@@ -147,12 +142,12 @@ fn over(case: &mut Case<'_>, round: &str, file: &str) -> Verdict {
     };
     let before = without_late(case)?;
     each(["answer", "withdraw"], |operation| {
-        let kind = case.refused(operation, json!({"workflow_id": "w", "question_id": round, "value": "b"}))?;
-        let over = matches!(kind, Kind::Conflict | Kind::NotFound);
-        require(over, || format!("{operation} of a question that is over is refused as {kind:?}, not as a conflict"))?;
+        let kind = case.refused(operation, json!({"workflow_id": workflow, "question_id": round, "value": "b"}))?;
+        require(kind == Kind::Conflict, || format!("{operation} of a question in {file} is refused as {kind:?}, not as a conflict"))?;
         require(without_late(case)? == before, || format!("{operation} changed {file}, a question that is over"))?;
-        let other = if file.starts_with("answered") { format!("closed/w.{round}.json") } else { "answered/w.json".into() };
-        require(!case.exists(&other), || format!("{operation} made {other} beside {file}"))
+        let others = [format!("answered/{workflow}.json"), format!("closed/{workflow}.{round}.json")];
+        let other = others.iter().find(|other| *other != file && case.exists(other));
+        require(other.is_none(), || format!("{operation} made {other:?} beside {file}"))
     })
 }
 
@@ -182,39 +177,63 @@ pub fn leftovers(case: &mut Case<'_>) -> Verdict {
     })
 }
 
-/// The checkpoint that names the workflow gets the answer, and keeps all of its other fields.
+/// The checkpoints that name the workflow get the answer, and keep all of their other fields.
 pub fn into_checkpoints(case: &mut Case<'_>) -> Verdict {
-    case.make()?;
-    let foreign = case.mailbox.parent().unwrap_or(&case.mailbox).join("foreign.json");
-    let round = case.ask("w", json!({"checkpoint": foreign}))?;
-    case.put("checkpoints/w.json", br#"{"workflow_id": "w", "current_step": "x", "later": [1]}"#)?;
-    case.put("../foreign.json", br#"{"workflow_id": "other"}"#)?;
-    case.done("answer", json!({"workflow_id": "w", "question_id": round, "value": "a"}))?;
-    let document = case.document("checkpoints/w.json")?;
-    let has_it = document["user_answer"] == "a" && document["user_answer_to"] == round.as_str();
-    require(has_it, || format!("the checkpoint does not have the answer: {document}"))?;
-    require(document["current_step"] == "x" && document["later"] == json!([1]), || format!("the checkpoint lost a field: {document}"))?;
-    case.unchanged("../foreign.json", br#"{"workflow_id": "other"}"#)
+    for (workflow, named, key, value) in
+        [("w", "w", "value", json!("a")), ("no", "no", "declined", json!(true)), ("v", "other", "value", json!("a"))]
+    {
+        let (round, files) = with_checkpoints(case, workflow, named)?;
+        case.done("answer", json!({"workflow_id": workflow, "question_id": round, key: value}))?;
+        for (file, before) in files {
+            let mut expected = before.clone();
+            if before["workflow_id"] == workflow {
+                expected["user_answer"] = if key == "value" { value.clone() } else { Value::Null };
+                expected["user_answer_to"] = round.clone().into();
+            }
+            let found = case.document(&file)?;
+            let is_told = expected.as_object().into_iter().flatten().all(|(name, value)| found.get(name) == Some(value));
+            require(is_told, || format!("{file} is {found} after the answer, not {expected}"))?;
+            require(expected != before || found == before, || format!("{file} of another workflow was changed to {found}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// An answer that does not get its name leaves the checkpoints as they were.
+pub fn put_back(case: &mut Case<'_>) -> Verdict {
+    strace::needed()?;
+    let (round, files) = with_checkpoints(case, "w", "w")?;
+    let request = case.request("answer", json!({"workflow_id": "w", "question_id": round, "value": "a"}));
+    let mut harness = case.runner.start_behind(&strace::refusing_names(&case.mailbox.join("answered"), "w.json"))?;
+    let reply = harness.ask(&request)?;
+    drop(harness);
+    match reply {
+        Reply::Refused(..) => {}
+        Reply::Unsupported => return lacks(&request),
+        Reply::Done(_) => return violated("an answer is acknowledged although answered/w.json did not get its name"),
+    }
+    let left = [case.exists("pending/w.json"), case.exists("answered/w.json")];
+    require(left == [true, false], || format!("after an answer that failed, [pending, answered] is {left:?}"))?;
+    files.into_iter().try_for_each(|(file, before)| {
+        let found = case.document(&file)?;
+        require(found == before, || format!("{file} is {found} after an answer that failed, not {before}"))
+    })
+}
+
+/// Asks with a checkpoint in `checkpoints/` and one that the question names, which names a workflow too. Returns the round and both files.
+fn with_checkpoints(case: &Case<'_>, workflow: &str, named: &str) -> Verdict<(String, [(String, Value); 2])> {
+    let round = case.ask(workflow, json!({"checkpoint": case.mailbox.with_file_name("named.json")}))?;
+    let files = [(format!("checkpoints/{workflow}.json"), workflow), ("../named.json".into(), named)];
+    let files = files.map(|(file, of)| (file, json!({"workflow_id": of, "current_step": "x", "later": [1]})));
+    files.iter().try_for_each(|(file, content)| case.put(file, content.to_string().as_bytes()))?;
+    Ok((round, files))
 }
 
 /// A round is found in whatever folder it lies.
 pub fn states(case: &mut Case<'_>) -> Verdict {
     for state in ["pending", "answered", "running", "parked", "closed"] {
-        let workflow = format!("is-{state}");
-        let round = case.ask(&workflow, json!({}))?;
-        let mut document = case.document(&format!("pending/{workflow}.json"))?;
-        if state != "pending" {
-            let (value, at) = ("a", "2026-11-25T08:00:00.000Z");
-            let hash = hash(case, &workflow)?;
-            document["answer"] = json!({"value": value, "by": "ann", "channel": "test", "at": at, "question_hash": hash});
-            if state == "closed" {
-                document["closed"] = json!({"state": "delivered", "at": at, "by": "test"});
-            }
-            let name = if state == "answered" { format!("{workflow}.json") } else { format!("{workflow}.{round}.json") };
-            case.make_folder(&format!("runs/{workflow}/{round}"))?;
-            case.put(&format!("{state}/{name}"), document.to_string().as_bytes())?;
-            case.remove(&format!("pending/{workflow}.json"))?;
-        }
+        let (workflow, round, file) = placed(case, state)?;
+        let document = case.document(&file)?;
         let found = case.done("round", json!({"workflow_id": workflow, "question_id": round}))?;
         require(found["state"] == state, || format!("a round in {state}/ is found as {}", found["state"]))?;
         require(found["document"]["question"] == document["question"], || {
@@ -225,6 +244,28 @@ pub fn states(case: &mut Case<'_>) -> Verdict {
         })?;
     }
     Ok(())
+}
+
+/// Places a round in a folder, answered if it is not `pending`. Returns its workflow, its id and its file.
+fn placed(case: &Case<'_>, state: &str) -> Verdict<(String, String, String)> {
+    let workflow = format!("is-{state}");
+    let round = case.ask(&workflow, json!({}))?;
+    let pending = format!("pending/{workflow}.json");
+    if state == "pending" {
+        return Ok((workflow, round, pending));
+    }
+    let mut document = case.document(&pending)?;
+    let (value, at) = ("a", "2026-11-25T08:00:00.000Z");
+    let hash = hash(case, &workflow)?;
+    document["answer"] = json!({"value": value, "by": "ann", "channel": "test", "at": at, "question_hash": hash});
+    if state == "closed" {
+        document["closed"] = json!({"state": "delivered", "at": at, "by": "test"});
+    }
+    let file = if state == "answered" { format!("answered/{workflow}.json") } else { format!("{state}/{workflow}.{round}.json") };
+    case.make_folder(&format!("runs/{workflow}/{round}"))?;
+    case.put(&file, document.to_string().as_bytes())?;
+    case.remove(&pending)?;
+    Ok((workflow, round, file))
 }
 
 /// Answers the pending question of a workflow with `a`, as askbox does.

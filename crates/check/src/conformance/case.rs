@@ -128,11 +128,7 @@ impl Case<'_> {
     /// The reply to a request that must take place.
     pub fn done(&mut self, operation: &str, more: Value) -> Verdict<Value> {
         let request = self.request(operation, more);
-        match self.runner.ask(&request)? {
-            Reply::Done(reply) => Ok(reply),
-            Reply::Refused(kind, message) => violated(format!("{} is refused ({kind:?}): {message}", shortened(&request))),
-            Reply::Unsupported => lacks(&request),
-        }
+        self.runner.ask(&request)?.done(&request)
     }
 
     /// The kind of refusal of a request that must be refused.

@@ -22,10 +22,14 @@ const fn check(name: &'static str, clause: &'static str, rule: &'static str, run
 
 /// All checks.
 pub const ALL: &[Check] = &[
-    check("question-hash", "the-question-hash", "The question hash of each vector is right", hashes::of_questions),
+    check("question-hash", "the-question-hash", "The question hash of each vector is right", |case| {
+        hashes::of_vectors(case, &["question_hash"])
+    }),
     check("derived-id", "the-question-hash", "A question without question_id has the derived id", hashes::of_rounds),
-    check("shown-hash", "what-was-shown", "The hashes of what each vector shows are right", hashes::of_what_was_shown),
-    check("answer-hash", "what-was-shown", "The answer hash of each vector is right", hashes::of_answers),
+    check("shown-hash", "what-was-shown", "The hashes of what each vector shows are right", |case| {
+        hashes::of_vectors(case, &["seen", "of_its_machine", "shown"])
+    }),
+    check("answer-hash", "what-was-shown", "The answer hash of each vector is right", |case| hashes::of_vectors(case, &["answer_hash"])),
     check("hostile-id", "the-mailbox", "An id that could leave the mailbox is refused by every operation", names::hostile_ids),
     check("valid-id", "the-mailbox", "Every valid id can be used, and names its file", names::valid_ids),
     check("round-id", "the-mailbox", "The id of a round is a UUID", names::round_ids),
@@ -34,6 +38,8 @@ pub const ALL: &[Check] = &[
     check("named-for", "the-mailbox", "A file that is not named for its workflow is not a question", names::named_for_its_workflow),
     check("post", "posting", "A valid question is posted as it was given, and can be read", documents::posted),
     check("permissions", "the-mailbox", "Folders have mode 0700 and files 0600", documents::permissions),
+    check("synced", "writing-to-disk", "Without locks/synced, a post syncs the folders above and makes it", documents::synced),
+    check("not-made", "the-mailbox", "Only a post or a saved checkpoint makes a mailbox", documents::not_made),
     check("invalid", "the-question", "An invalid question is refused", documents::refused),
     check("size", "limits", "A question over 1 MiB is refused", documents::size),
     check("depth", "documents", "A document has at most 64 levels", documents::depth),
@@ -46,7 +52,9 @@ pub const ALL: &[Check] = &[
     check("leftover", "what-a-reader-tolerates", "A round that is over is not answered from pending/", answers::leftovers),
     check("answer", "the-answer", "An answer has its fields and the hashes of its question", answers::answered),
     check("decline", "the-answer", "A refusal has no value", answers::declined),
-    check("value", "which-values-fit", "Only values that fit are answers, in their final form", answers::values),
+    check("value", "which-values-fit", "Only values that fit are answers, in their final form", |case| answers::of_rules(case, "values")),
+    check("near-miss", "near-misses", "A near miss is refused", |case| answers::of_rules(case, "near_misses")),
+    check("approval", "approvals", "An approval has its own words, and exactly its values", |case| answers::of_rules(case, "approvals")),
     check("person", "the-answer", "No person is called default or event", answers::names_of_persons),
     check("other-round", "answering", "An answer is not given to another round", answers::other_rounds),
     check(
@@ -55,6 +63,7 @@ pub const ALL: &[Check] = &[
         "An answer is written into the checkpoint of its workflow, and no other",
         answers::into_checkpoints,
     ),
+    check("put-back", "answering", "An answer that does not get its name leaves the checkpoints as they were", answers::put_back),
     check("withdraw", "answering", "A withdrawn question lies in closed/ and launches nothing", answers::withdrawn),
     check("answered-is-over", "states", "An answered question is not answered or withdrawn", answers::answered_is_over),
     check("withdrawn-is-over", "states", "A withdrawn question is not answered or withdrawn", answers::withdrawn_is_over),
@@ -62,7 +71,8 @@ pub const ALL: &[Check] = &[
     check("link", "the-mailbox", "A link in the mailbox is not followed", strangers::links),
     check("pipe", "the-mailbox", "A pipe in the mailbox is not opened", strangers::pipes),
     check("unsafe-folder", "the-mailbox", "A mailbox with an unsafe folder is refused", strangers::folders),
-    check("damaged", "quarantine", "A damaged file hides no question, and stays", strangers::damaged),
+    check("damaged", "quarantine", "A file that is not valid hides no question, is not decided, and stays", strangers::damaged),
+    check("tolerated", "what-a-reader-tolerates", "A question with what a reader tolerates can be answered", strangers::tolerated),
     check("lock", "locks", "A move waits for the stripe of its workflow", locks::waits),
     check("other-lock", "locks", "A move waits for no other stripe", locks::of_one_workflow),
     check("post-lock", "posting", "A post takes no lock", locks::posts_take_none),
@@ -75,9 +85,15 @@ pub const ALL: &[Check] = &[
     check("order-answer", "answering", "An answer counts after the checkpoint has it, and is reported once it is synced", order::answers),
     check("order-withdraw", "answering", "A withdrawn document says so before it is moved", order::withdrawals),
     check("order-save", "the-checkpoint", "A checkpoint is synced, named, and synced again before it is reported", order::checkpoints),
-    check("killed-post", "on-one-page", "A killed post has posted the whole question, or nothing", crashes::posts),
-    check("killed-answer", "states", "A killed answer counts, or the question waits", crashes::answers),
-    check("killed-withdraw", "states", "A killed withdrawal counts, or the question waits", crashes::withdrawals),
-    check("killed-save", "the-checkpoint", "A killed save leaves the earlier checkpoint or the new one", crashes::checkpoints),
+    check("killed-post", "on-one-page", "A killed post has posted the whole question, or nothing", |case| {
+        crashes::at_random_moments(case, "post")
+    }),
+    check("killed-answer", "states", "A killed answer counts, or the question waits", |case| crashes::at_random_moments(case, "answer")),
+    check("killed-withdraw", "states", "A killed withdrawal counts, or the question waits", |case| {
+        crashes::at_random_moments(case, "withdraw")
+    }),
+    check("killed-save", "the-checkpoint", "A killed save leaves the earlier checkpoint or the new one", |case| {
+        crashes::at_random_moments(case, "save")
+    }),
     check("killed-at-call", "states", "The same holds before each system call that changes something", crashes::at_system_calls),
 ];

@@ -5,44 +5,21 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, question};
-use crate::conformance::harness::{Reply, lacks};
+use crate::conformance::harness::Reply;
 use crate::conformance::strace;
-use crate::conformance::verdict::{Stop, Verdict, each, require, violated};
+use crate::conformance::verdict::{Stop, Verdict, each, require};
 
 /// The operations that write.
 const WRITES: [&str; 4] = ["post", "answer", "withdraw", "save"];
 
-/// A post is killed at random moments.
-pub fn posts(case: &mut Case<'_>) -> Verdict {
-    at_random_moments(case, "post")
-}
-
-/// An answer is killed at random moments.
-pub fn answers(case: &mut Case<'_>) -> Verdict {
-    at_random_moments(case, "answer")
-}
-
-/// A withdrawal is killed at random moments.
-pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
-    at_random_moments(case, "withdraw")
-}
-
-/// A checkpoint's save is killed at random moments.
-pub fn checkpoints(case: &mut Case<'_>) -> Verdict {
-    at_random_moments(case, "save")
-}
-
-fn at_random_moments(case: &mut Case<'_>, operation: &str) -> Verdict {
+/// An operation is killed at random moments.
+pub fn at_random_moments(case: &mut Case<'_>, operation: &str) -> Verdict {
     case.make()?;
     // The length of an undisturbed operation, in a process that is ready.
     let mut harness = case.runner.start_ready()?;
     let attempt = Attempt::prepare(case, operation, "whole")?;
     let begun = Instant::now();
-    match harness.ask(&attempt.request)? {
-        Reply::Done(_) => {}
-        Reply::Refused(kind, words) => return violated(format!("{operation} is refused ({kind:?}): {words}")),
-        Reply::Unsupported => return lacks(&attempt.request),
-    }
+    harness.ask(&attempt.request)?.done(&attempt.request)?;
     let length = begun.elapsed();
     for n in 0..case.runner.kills {
         let attempt = Attempt::prepare(case, operation, &format!("kill-{n}"))?;
@@ -109,14 +86,13 @@ impl Attempt {
         // The next look is one of the implementation, and then one of askbox.
         match case.reply("round", json!({"workflow_id": workflow})) {
             Ok(_) | Err(Stop::Skipped(_)) => {}
-            Err(Stop::Violated(words)) => return violated(context(words)),
-            Err(other) => return Err(other),
+            Err(stop) => return Err(stop.in_words(context)),
         }
         let files = [format!("pending/{workflow}.json"), format!("answered/{workflow}.json"), format!("closed/{workflow}.{round}.json")];
         // No reader ever finds half of a document under a name that counts.
         for file in files.iter().map(String::as_str).chain([format!("checkpoints/{workflow}.json").as_str()]) {
             if case.exists(file) {
-                case.document(file).map_err(|stop| in_words(stop, &context))?;
+                case.document(file).map_err(|stop| stop.in_words(context))?;
             }
         }
         if operation != "save" {
@@ -144,16 +120,7 @@ impl Attempt {
             return Ok(());
         }
         // Nothing is in the way of the next attempt.
-        match case.runner.ask(&self.request)? {
-            Reply::Done(_) => Ok(()),
-            other => violated(context(format!("the same operation again does not take place: {other:?}"))),
-        }
-    }
-}
-
-fn in_words(stop: Stop, context: &dyn Fn(String) -> String) -> Stop {
-    match stop {
-        Stop::Violated(words) => Stop::Violated(context(words)),
-        other => other,
+        let again = case.runner.ask(&self.request)?.done(&self.request);
+        again.map(|_| ()).map_err(|stop| stop.in_words(|words| context(format!("after that, {words}"))))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::conformance::case::{Case, id, question};
 use crate::conformance::harness::Kind;
@@ -13,8 +13,7 @@ use askbox_mailbox::read_question;
 
 /// Each valid question is posted as it was given, and askbox reads it.
 pub fn posted(case: &mut Case<'_>) -> Verdict {
-    let (valid, _) = vectors::posts()?;
-    each(valid.into_iter().enumerate(), |(number, mut asked)| {
+    each(vectors::rules("questions", "valid")?.into_iter().enumerate(), |(number, mut asked)| {
         let workflow = format!("valid-{number}");
         asked["workflow_id"] = workflow.clone().into();
         let reply = case.done("post", json!({"question": asked}))?;
@@ -23,7 +22,7 @@ pub fn posted(case: &mut Case<'_>) -> Verdict {
         require(!bytes.starts_with(b"\xef\xbb\xbf"), || format!("{file} begins with a byte order mark"))?;
         let document = case.document(&file)?;
         for (name, value) in asked.as_object().into_iter().flatten() {
-            require(document.get(name) == Some(value), || format!("{name} was posted as {value} and lies there as {}", document[name]))?;
+            require(document[name] == *value, || format!("{name} was posted as {value} and lies there as {}", document[name]))?;
         }
         let version = &document["schema_version"];
         require(version.is_null() || *version == 1, || format!("{file} has schema_version {version}"))?;
@@ -50,21 +49,37 @@ pub fn permissions(case: &mut Case<'_>) -> Verdict {
     Ok(())
 }
 
+/// The poster that makes the mailbox, or finds it not synced, syncs the folders above and says so.
+pub fn synced(case: &mut Case<'_>) -> Verdict {
+    for workflow in ["new", "again"] {
+        case.done("post", json!({"question": question(workflow)}))?;
+        require(case.bytes("locks/synced") == Some(vec![]), || "there is no empty file locks/synced after a post".into())?;
+        case.remove("locks/synced")?;
+    }
+    Ok(())
+}
+
+/// No other operation makes the mailbox.
+pub fn not_made(case: &mut Case<'_>) -> Verdict {
+    each(["answer", "withdraw", "round", "pending", "load"], |operation| {
+        drop(case.reply(operation, json!({"workflow_id": "w", "value": "a"}))?);
+        require(!case.exists(""), || format!("{operation} made the mailbox"))
+    })
+}
+
 /// Each invalid question is refused, and nothing is written.
 pub fn refused(case: &mut Case<'_>) -> Verdict {
     case.make()?;
-    let (_, invalid) = vectors::posts()?;
-    each(invalid, |vector| {
+    let invalid = ["invalid", "not_posted"].map(|list| vectors::rules("questions", list));
+    each(invalid.into_iter().collect::<Verdict<Vec<_>>>()?.concat(), |vector| {
         let mut asked = vector["question"].clone();
         asked["workflow_id"] = "w".into();
-        let kind = case.refused("post", json!({"question": asked}));
-        let why = vector["why"].as_str().unwrap_or_default();
-        match kind {
-            Err(Stop::Violated(_)) => violated(format!("a question is accepted although {why}: {}", vector["question"])),
-            Err(other) => Err(other),
-            Ok(Kind::Invalid | Kind::Usage | Kind::NotFound) => nothing_pending(case),
-            Ok(other) => violated(format!("a question is refused as {other:?}, not as invalid, because {why}")),
-        }
+        let because = |stop: Stop| stop.in_words(|words| format!("{words}, although {}", vector["why"]));
+        let kind = case.refused("post", json!({"question": asked})).map_err(because)?;
+        require(matches!(kind, Kind::Invalid | Kind::Usage | Kind::NotFound), || {
+            format!("a question is refused as {kind:?}, not as invalid: {}", vector["why"])
+        })?;
+        nothing_pending(case)
     })
 }
 
@@ -168,20 +183,10 @@ pub fn checkpoint(case: &mut Case<'_>) -> Verdict {
 pub fn bad_checkpoints(case: &mut Case<'_>) -> Verdict {
     case.done("save", json!({"workflow_id": "w", "checkpoint": {"current_step": "one"}}))?;
     let before = case.bytes("checkpoints/w.json").unwrap_or_default();
-    let bad: [(&str, Value); 6] = [
-        ("it names another workflow", json!({"workflow_id": "other"})),
-        ("a file has a relative path", json!({"files": {"draft": "draft.md"}})),
-        ("current_step is not text", json!({"current_step": 3})),
-        ("completed_steps is not a list of texts", json!({"completed_steps": [1]})),
-        ("state_variables is not an object", json!({"state_variables": []})),
-        ("completed_steps is null", json!({"completed_steps": null})),
-    ];
-    for (why, checkpoint) in bad {
-        match case.refused("save", json!({"workflow_id": "w", "checkpoint": checkpoint})) {
-            Err(Stop::Violated(_)) => return violated(format!("a checkpoint is saved although {why}: {checkpoint}")),
-            other => other?,
-        };
-        case.unchanged("checkpoints/w.json", &before)?;
+    for rule in vectors::rules("checkpoints", "invalid")? {
+        let all = case.refused("save", json!({"workflow_id": "w", "checkpoint": rule["checkpoint"]})).map(|_| ());
+        let all = all.and_then(|()| case.unchanged("checkpoints/w.json", &before));
+        all.map_err(|stop| stop.in_words(|words| format!("{words}, although {}", rule["why"])))?;
     }
     Ok(())
 }

@@ -58,6 +58,17 @@ pub enum Reply {
     Unsupported,
 }
 
+impl Reply {
+    /// The reply to a request that must take place.
+    pub fn done(self, request: &Value) -> Verdict<Value> {
+        match self {
+            Self::Done(reply) => Ok(reply),
+            Self::Refused(kind, message) => violated(format!("{} is refused ({kind:?}): {message}", shortened(request))),
+            Self::Unsupported => lacks(request),
+        }
+    }
+}
+
 /// A running process of the implementation. It is killed with its children when it is dropped.
 #[derive(Debug)]
 pub struct Harness {

@@ -6,24 +6,9 @@ use crate::conformance::case::Case;
 use crate::conformance::vectors;
 use crate::conformance::verdict::{Stop, Verdict, require};
 
-/// The question hash of each vector.
-pub fn of_questions(case: &mut Case<'_>) -> Verdict {
-    of_vectors(case, &["question_hash"])
-}
-
-/// What was shown of each vector.
-pub fn of_what_was_shown(case: &mut Case<'_>) -> Verdict {
-    of_vectors(case, &["seen", "of_its_machine", "shown"])
-}
-
-/// The hash of each vector's answer.
-pub fn of_answers(case: &mut Case<'_>) -> Verdict {
-    of_vectors(case, &["answer_hash"])
-}
-
 /// The ids of rounds without `question_id`.
 pub fn of_rounds(case: &mut Case<'_>) -> Verdict {
-    for vector in vectors::derived()? {
+    for vector in vectors::rules("derived", "derived")? {
         let reply = case.done("hash", json!({"question": vector["question"], "n": vector["n"]}))?;
         let found = of(&reply, "derived_id")?;
         require(*found == vector["question_id"], || {
@@ -33,7 +18,8 @@ pub fn of_rounds(case: &mut Case<'_>) -> Verdict {
     Ok(())
 }
 
-fn of_vectors(case: &mut Case<'_>, hashes: &[&str]) -> Verdict {
+/// The hashes of each vector.
+pub fn of_vectors(case: &mut Case<'_>, hashes: &[&str]) -> Verdict {
     for (name, vector) in vectors::questions()? {
         let reply = case.done("hash", json!({"question": vector["question"], "answer": vector["answer"]}))?;
         for hash in hashes {

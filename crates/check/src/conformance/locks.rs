@@ -53,36 +53,32 @@ pub fn of_one_workflow(case: &mut Case<'_>) -> Verdict {
     each(MOVES.into_iter().enumerate(), |(n, operation)| {
         let (workflow, stripe) = all.get(n).cloned().unwrap_or_default();
         let (request, _) = a_move(case, operation, &workflow)?;
-        let mut harness = case.runner.start_ready()?;
         let others = (0..=255_u8).map(|n| format!("{n:02x}")).filter(|name| *name != stripe);
-        let held: Vec<_> = others.map(|name| Lock::acquire(&case.mailbox.join("locks").join(name))).collect::<Result<_, _>>()?;
-        harness.send(&request);
-        let reply = harness.receive(case.runner.limit.min(GIVES_UP))?;
-        drop(held);
-        match reply {
-            Some(Reply::Done(_)) => Ok(()),
-            Some(Reply::Unsupported) => lacks(&request),
-            other => violated(format!("{operation} of {workflow:.20} waits for another lock than locks/{stripe}: {other:?}")),
-        }
+        takes_place(case, &request, others, &format!("{operation} of {workflow:.20} waits for another lock than locks/{stripe}"))
     })
 }
 
 /// A post takes place while its stripe is held.
 pub fn posts_take_none(case: &mut Case<'_>) -> Verdict {
     case.make()?;
-    for (workflow, stripe) in vectors::stripes()? {
-        let mut harness = case.runner.start_ready()?;
-        let held = Lock::acquire(&case.mailbox.join("locks").join(&stripe))?;
-        harness.send(&case.request("post", json!({"question": question(&workflow)})));
-        let reply = harness.receive(case.runner.limit.min(GIVES_UP))?;
-        drop(held);
-        match reply {
-            Some(Reply::Done(_)) => {}
-            Some(Reply::Unsupported) => return lacks(&json!({"do": "post"})),
-            other => return violated(format!("a post of {workflow:.20} waits for locks/{stripe}: {other:?}")),
-        }
+    vectors::stripes()?.into_iter().try_for_each(|(workflow, stripe)| {
+        let words = format!("a post of {workflow:.20} waits for locks/{stripe}");
+        takes_place(case, &case.request("post", json!({"question": question(&workflow)})), [stripe], &words)
+    })
+}
+
+/// Requires that a request takes place while these locks are held.
+fn takes_place(case: &Case<'_>, request: &Value, stripes: impl IntoIterator<Item = String>, words: &str) -> Verdict {
+    let mut harness = case.runner.start_ready()?;
+    let held: Vec<_> = stripes.into_iter().map(|name| Lock::acquire(&case.mailbox.join("locks").join(name))).collect::<Result<_, _>>()?;
+    harness.send(request);
+    let reply = harness.receive(case.runner.limit.min(GIVES_UP))?;
+    drop(held);
+    match reply {
+        Some(Reply::Done(_)) => Ok(()),
+        Some(Reply::Unsupported) => lacks(request),
+        other => violated(format!("{words}: {other:?}")),
     }
-    Ok(())
 }
 
 /// The files in `locks/` stay: a new file of the name would be another lock.
@@ -97,11 +93,8 @@ pub fn files_stay(case: &mut Case<'_>) -> Verdict {
         let inode = || file.symlink_metadata().map(|metadata| metadata.ino()).ok();
         let before = inode();
         let (request, _) = a_move(case, operation, &workflow)?;
-        match case.runner.ask(&request)? {
-            Reply::Done(_) => require(inode() == before, || format!("{operation} replaced or removed locks/{stripe}")),
-            Reply::Refused(kind, message) => violated(format!("{operation} is refused ({kind:?}): {message}")),
-            Reply::Unsupported => lacks(&request),
-        }
+        case.runner.ask(&request)?.done(&request)?;
+        require(inode() == before, || format!("{operation} replaced or removed locks/{stripe}"))
     })
 }
 

@@ -22,9 +22,8 @@ fn named(workflow: &str) -> Vec<(&'static str, serde_json::Value)> {
 /// Ids that could leave the mailbox are refused by every operation, and nothing is written.
 pub fn hostile_ids(case: &mut Case<'_>) -> Verdict {
     case.make()?;
-    let (_, invalid) = vectors::ids()?;
     let beside = case.mailbox.parent().map(names).unwrap_or_default();
-    each(invalid, |hostile| {
+    each(vectors::texts("ids", "invalid")?, |hostile| {
         each(named(&hostile), |(operation, more)| {
             let kind = match case.reply(operation, more)? {
                 Err(kind) => kind,
@@ -46,8 +45,7 @@ pub fn hostile_ids(case: &mut Case<'_>) -> Verdict {
 
 /// Every valid id can be used, and its file has its name.
 pub fn valid_ids(case: &mut Case<'_>) -> Verdict {
-    let (valid, _) = vectors::ids()?;
-    for workflow in valid {
+    for workflow in vectors::texts("ids", "valid")? {
         case.done("post", json!({"question": question(&workflow)}))?;
         let document = case.document(&format!("pending/{workflow}.json"))?;
         require(document["workflow_id"] == workflow.as_str(), || format!("pending/{workflow}.json names {}", document["workflow_id"]))?;

@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::conformance::case::Case;
-use crate::conformance::harness::{Reply, lacks, shortened};
-use crate::conformance::verdict::{Stop, Verdict, violated};
+use crate::conformance::verdict::{Stop, Verdict};
 use askbox_mailbox::error::IoContext;
 
 /// The calls that make a change last or give it a name.
@@ -50,6 +49,16 @@ pub fn killing(call: &str, count: usize) -> Vec<String> {
     ["strace", "-f", "-qq", "-e", &format!("trace={call}"), "-e", &inject, "-e", "signal=none", "-o", "/dev/null"].map(str::to_owned).into()
 }
 
+/// The words that let every call fail that would give this name to a file of this folder.
+pub fn refusing_names(folder: &Path, name: &str) -> Vec<String> {
+    let calls = "link,linkat,rename,renameat,renameat2";
+    let (path, folder) = (folder.join(name).display().to_string(), folder.display().to_string());
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error=EIO"));
+    ["strace", "-f", "-qq", "-P", &path, "-P", &folder, "-e", &trace, "-e", &inject, "-e", "signal=none", "-o", "/dev/null"]
+        .map(str::to_owned)
+        .into()
+}
+
 /// Every change of a request, as the name of its call and its number among these of one process.
 pub fn points(case: &Case<'_>, request: &Value) -> Verdict<Vec<(String, usize)>> {
     let (text, _) = traced(case, request, &CHANGES)?;
@@ -78,11 +87,7 @@ fn traced(case: &Case<'_>, request: &Value, calls: &[&str]) -> Verdict<(String, 
     let before = ["strace", "-f", "-qq", "-y", "-s", "400", "-e", &trace, "-e", "signal=none", "-o", &file.display().to_string()];
     let mut harness = case.runner.start_behind(&before.map(str::to_owned))?;
     let pipe = harness.pipe.clone();
-    match harness.ask(request)? {
-        Reply::Done(_) => {}
-        Reply::Refused(kind, message) => return violated(format!("{} is refused ({kind:?}): {message}", shortened(request))),
-        Reply::Unsupported => return lacks(request),
-    }
+    harness.ask(request)?.done(request)?;
     harness.end()?;
     Ok((std::fs::read_to_string(&file).io("read", &file)?, pipe))
 }

@@ -4,10 +4,11 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, question};
 use crate::conformance::names::listed;
+use crate::conformance::vectors::rules;
 use crate::conformance::verdict::{Stop, Verdict, each, if_possible, require};
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Result, disk};
@@ -76,38 +77,67 @@ pub fn folders(case: &mut Case<'_>) -> Verdict {
     })
 }
 
-/// Files that cannot be questions hide no other question, and stay.
+/// A file that is not a valid question hides no other one, is not shown or decided, and stays.
 pub fn damaged(case: &mut Case<'_>) -> Verdict {
-    let round = case.ask("w", json!({}))?;
-    let mut long = question("long");
+    let round = case.ask("good", json!({}))?;
+    let mut long = question("w");
     long["context"] = "x".repeat(5 << 20).into();
-    let long = long.to_string();
-    let files: [(&str, &[u8]); 6] = [
-        ("half", br#"{"workflow_id": "half", "question": "Q"#),
-        ("list", b"[]"),
-        ("empty", b""),
-        ("latin", b"{\"workflow_id\": \"latin\", \"question\": \"\xe9\"}"),
-        ("blank", br#"{"workflow_id": "blank", "question": " "}"#),
-        ("long", long.as_bytes()),
+    let mut files = vec![
+        (json!("it is over 4 MiB"), long.to_string().into_bytes(), true),
+        (json!("it is not UTF-8"), b"{\"workflow_id\": \"w\", \"question\": \"\xe9\"}".to_vec(), true),
     ];
-    for (name, bytes) in files {
-        case.put(&format!("pending/{name}.json"), bytes)?;
+    let broken = rules("documents", "broken")?;
+    files.extend(broken.iter().map(|rule| (rule["why"].clone(), rule["text"].as_str().unwrap_or_default().into(), true)));
+    for mut rule in rules("questions", "invalid")? {
+        rule["question"]["workflow_id"] = "w".into();
+        files.push((rule["why"].clone(), rule["question"].to_string().into(), false));
     }
-    let stay = |case: &Case<'_>| files.iter().try_for_each(|(name, bytes)| case.unchanged(&format!("pending/{name}.json"), bytes));
-    each(["pending", "answer", "withdraw", "post"], |operation| {
-        if operation == "pending" {
-            listed(case, &[("w", &round)])?;
-            return stay(case);
-        }
-        for (name, _) in files {
+    for (why, bytes, is_unreadable) in files {
+        case.put("pending/w.json", &bytes)?;
+        let all = each(["pending", "round", "answer", "withdraw", "post"], |operation| {
             match operation {
-                "post" => drop(case.refused("post", json!({"question": question(name)}))?),
-                _ => drop(case.refused(operation, json!({"workflow_id": name, "value": "a"}))?),
+                // A client that only shows questions may leave the rules about their fields to the others.
+                "pending" | "round" if !is_unreadable => {}
+                "pending" => listed(case, &[("good", &round)])?,
+                "round" => {
+                    let found = case.reply("round", json!({"workflow_id": "w"}))?;
+                    require(found.as_ref().map_or(true, |found| found["state"] == "none"), || format!("round finds {found:?}"))?;
+                }
+                _ => drop(case.refused(operation, json!({"workflow_id": "w", "value": "a", "question": question("w")}))?),
             }
-            require(!case.exists(&format!("answered/{name}.json")), || format!("{name}.json was answered"))?;
-        }
-        stay(case)
-    })
+            require(!case.exists("answered/w.json"), || format!("{operation} makes answered/w.json"))?;
+            case.unchanged("pending/w.json", &bytes)
+        });
+        all.map_err(|stop| stop.in_words(|words| format!("{words}, although {why} in pending/w.json")))?;
+    }
+    Ok(())
+}
+
+/// What a reader tolerates hides no question, and an answer keeps it, but for the byte order mark.
+pub fn tolerated(case: &mut Case<'_>) -> Verdict {
+    case.make()?;
+    for rule in rules("documents", "readable")? {
+        let text = rule["text"].as_str().unwrap_or_default();
+        case.put("pending/w.json", text.as_bytes())?;
+        let asked: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+        let round = asked["question_id"].as_str().unwrap_or_default();
+        let request = json!({"workflow_id": "w", "question_id": round, "value": "a"});
+        let all = each(["pending", "round", "answer"], |operation| {
+            if operation == "pending" {
+                return listed(case, &[("w", round)]);
+            }
+            let reply = case.done(operation, request.clone())?;
+            if operation == "round" {
+                return require(reply["state"] == "pending", || format!("round finds {reply}"));
+            }
+            let answered = case.document("answered/w.json")?;
+            let is_kept = asked.as_object().into_iter().flatten().all(|(name, value)| answered[name] == *value);
+            require(is_kept, || format!("{asked} became {answered}"))?;
+            case.remove("answered/w.json")
+        });
+        all.map_err(|stop| stop.in_words(|words| format!("{words}: {}", rule["why"])))?;
+    }
+    Ok(())
 }
 
 fn set_mode(path: &std::path::Path, mode: u32) -> Result<()> {

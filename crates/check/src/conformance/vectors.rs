@@ -5,14 +5,15 @@ use serde_json::Value;
 use crate::conformance::verdict::Verdict;
 use askbox_mailbox::Error;
 
-macro_rules! vectors {
-    ($($name:literal),+ $(,)?) => {
-        /// The names and texts of the vectors of questions with their answers.
-        const QUESTIONS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../../docs/vectors/", $name, ".json")))),+];
+macro_rules! files {
+    ($constant:ident: $folder:literal, $($name:literal),+ $(,)?) => {
+        /// The names and texts of files.
+        const $constant: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../../docs/vectors/", $folder, $name, ".json")))),+];
     };
 }
 
-vectors![
+files![
+    QUESTIONS: "",
     "accepted-approval",
     "accepted-asked-back",
     "accepted-attachments",
@@ -45,32 +46,35 @@ pub fn questions() -> Verdict<Vec<(&'static str, Value)>> {
     QUESTIONS.iter().map(|(name, text)| Ok((*name, parse(text)?))).collect()
 }
 
-/// Workflow ids that are valid, and such that are not.
-pub fn ids() -> Verdict<(Vec<String>, Vec<String>)> {
-    let rules = parse(include_str!("../../../../docs/vectors/rules/ids.json"))?;
-    let texts = |name: &str| list(&rules[name]).iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
-    Ok((texts("valid"), texts("invalid")))
+files![RULES: "rules/", "checkpoints", "derived", "documents", "ids", "questions", "stripes", "values"];
+
+fn file(name: &str) -> Verdict<Value> {
+    parse(RULES.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text))
 }
 
-/// Questions that are valid, and such that are not, with the reason.
-pub fn posts() -> Verdict<(Vec<Value>, Vec<Value>)> {
-    let rules = parse(include_str!("../../../../docs/vectors/rules/questions.json"))?;
-    Ok((list(&rules["valid"]), list(&rules["invalid"])))
+/// A list of a file of rules.
+pub fn rules(name: &str, list_of: &str) -> Verdict<Vec<Value>> {
+    Ok(list(&file(name)?[list_of]))
 }
 
-/// Questions without `question_id`, each with a number and the id of that round.
-pub fn derived() -> Verdict<Vec<Value>> {
-    Ok(list(&parse(include_str!("../../../../docs/vectors/rules/derived.json"))?["derived"]))
+/// Texts of a file of rules.
+pub fn texts(name: &str, list_of: &str) -> Verdict<Vec<String>> {
+    Ok(rules(name, list_of)?.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect())
 }
 
 /// The stripes of some workflows.
 pub fn stripes() -> Verdict<Vec<(String, String)>> {
-    let rules = parse(include_str!("../../../../docs/vectors/rules/stripes.json"))?;
-    let stripes = rules["stripes"].as_object().into_iter().flatten();
-    Ok(stripes.filter_map(|(id, name)| Some((id.clone(), name.as_str()?.to_owned()))).collect())
+    let stripes = file("stripes")?;
+    Ok(stripes["stripes"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(id, name)| Some((id.clone(), name.as_str()?.to_owned())))
+        .collect())
 }
 
-fn list(value: &Value) -> Vec<Value> {
+/// The elements of a list, or none.
+pub fn list(value: &Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
 

@@ -18,6 +18,16 @@ pub enum Stop {
 /// The result of a check, or of one of its steps.
 pub type Verdict<T = ()> = Result<T, Stop>;
 
+impl Stop {
+    /// The same with more words, if it is a violation.
+    pub fn in_words(self, words: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Violated(found) => Self::Violated(words(found)),
+            other => other,
+        }
+    }
+}
+
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Failed(error)
