@@ -255,9 +255,9 @@ fn placed(case: &Case<'_>, state: &str) -> Verdict<(String, String, String)> {
         return Ok((workflow, round, pending));
     }
     let mut document = case.document(&pending)?;
-    let (value, at) = ("a", "2026-11-25T08:00:00.000Z");
-    let hash = hash(case, &workflow)?;
-    document["answer"] = json!({"value": value, "by": "ann", "channel": "test", "at": at, "question_hash": hash});
+    let at = "2026-11-25T08:00:00.000Z";
+    let hash = read_question::pending(&case.open()?, &id(&workflow)?)?.typed.hash()?.to_string();
+    document["answer"] = json!({"value": "a", "by": "ann", "channel": "test", "at": at, "question_hash": hash});
     if state == "closed" {
         document["closed"] = json!({"state": "delivered", "at": at, "by": "test"});
     }
@@ -274,9 +274,4 @@ pub fn answer_by_askbox(case: &Case<'_>, workflow: &str) -> Verdict {
     let ann = askbox_mailbox::Caller::person("ann", "conformance")?;
     mailbox.answer(&id(workflow)?)?.by(&ann).value("a")?;
     Ok(())
-}
-
-fn hash(case: &Case<'_>, workflow: &str) -> Verdict<String> {
-    let mailbox = case.open()?;
-    Ok(read_question::pending(&mailbox, &id(workflow)?)?.typed.hash()?.to_string())
 }

@@ -36,7 +36,6 @@ pub fn at_random_moments(case: &mut Case<'_>, operation: &str) -> Verdict {
 
 /// Each operation is killed before single system calls.
 pub fn at_system_calls(case: &mut Case<'_>) -> Verdict {
-    strace::needed()?;
     case.make()?;
     each(WRITES, |operation| {
         let attempt = Attempt::prepare(case, operation, &format!("{operation}-whole"))?;

@@ -15,7 +15,6 @@ struct Trace {
 
 /// The order of a post.
 pub fn posts(case: &mut Case<'_>) -> Verdict {
-    strace::needed()?;
     case.make()?;
     let request = case.request("post", json!({"question": question("w")}));
     let trace = Trace::of(case, &request)?;
@@ -24,7 +23,6 @@ pub fn posts(case: &mut Case<'_>) -> Verdict {
 
 /// The order of an answer: the checkpoint has it before it counts.
 pub fn answers(case: &mut Case<'_>) -> Verdict {
-    strace::needed()?;
     let round = case.ask("w", json!({}))?;
     case.put("checkpoints/w.json", br#"{"workflow_id": "w"}"#)?;
     let request = case.request("answer", json!({"workflow_id": "w", "question_id": round, "value": "a"}));
@@ -37,7 +35,6 @@ pub fn answers(case: &mut Case<'_>) -> Verdict {
 
 /// The order of a withdrawal: the document says that it is closed before it is moved.
 pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
-    strace::needed()?;
     let round = case.ask("w", json!({}))?;
     let request = case.request("withdraw", json!({"workflow_id": "w"}));
     let trace = Trace::of(case, &request)?;
@@ -54,7 +51,6 @@ pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
 
 /// The order of a saved checkpoint.
 pub fn checkpoints(case: &mut Case<'_>) -> Verdict {
-    strace::needed()?;
     case.make()?;
     case.put("checkpoints/w.json", br#"{"workflow_id": "w"}"#)?;
     let request = case.request("save", json!({"workflow_id": "w", "checkpoint": {"current_step": "x"}}));

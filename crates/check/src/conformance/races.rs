@@ -47,38 +47,40 @@ impl Pair {
 
 /// Two posts of different questions: one takes place, and its question waits.
 pub fn posts(case: &mut Case<'_>) -> Verdict {
-    case.make()?;
-    let mut pair = Pair::start(case)?;
-    for turn in 0..case.runner.races {
-        let workflow = format!("race-{turn}");
-        let asked = ["First?", "Second?"].map(|words| {
-            let mut asked = question(&workflow);
+    of_two(case, "posts", ["First?", "Second?"], ("pending", "/question"), |case, workflow| {
+        Ok(["First?", "Second?"].map(|words| {
+            let mut asked = question(workflow);
             asked["question"] = words.into();
             case.request("post", json!({"question": asked}))
-        });
-        let won = pair.race(turn, [&asked[0], &asked[1]])?;
-        require(won[0] != won[1], || format!("of two posts at once, {} took place", if won[0] { "both" } else { "neither" }))?;
-        let there = case.document(&format!("pending/{workflow}.json"))?["question"].clone();
-        let winner = if won[0] { "First?" } else { "Second?" };
-        require(there == winner, || format!("{winner:?} was acknowledged, and {there} waits"))?;
-    }
-    Ok(())
+        }))
+    })
 }
 
 /// Two answers: one counts.
 pub fn answers(case: &mut Case<'_>) -> Verdict {
+    of_two(case, "answers", ["a", "b"], ("answered", "/answer/value"), |case, workflow| {
+        let round = case.ask(workflow, json!({}))?;
+        Ok(["a", "b"].map(|value| case.request("answer", json!({"workflow_id": workflow, "question_id": round, "value": value}))))
+    })
+}
+
+fn of_two(
+    case: &mut Case<'_>,
+    what: &str,
+    values: [&str; 2],
+    (folder, place): (&str, &str),
+    requests: impl Fn(&Case<'_>, &str) -> Verdict<[Value; 2]>,
+) -> Verdict {
     case.make()?;
     let mut pair = Pair::start(case)?;
     for turn in 0..case.runner.races {
         let workflow = format!("race-{turn}");
-        let round = case.ask(&workflow, json!({}))?;
-        let answers =
-            ["a", "b"].map(|value| case.request("answer", json!({"workflow_id": workflow, "question_id": round, "value": value})));
-        let won = pair.race(turn, [&answers[0], &answers[1]])?;
-        require(won[0] != won[1], || format!("of two answers at once, {} took place", if won[0] { "both" } else { "neither" }))?;
-        let there = case.document(&format!("answered/{workflow}.json"))?["answer"]["value"].clone();
-        let winner = if won[0] { "a" } else { "b" };
-        require(there == winner, || format!("the answer {winner:?} was acknowledged, and {there} lies there"))?;
+        let requests = requests(case, &workflow)?;
+        let won = pair.race(turn, [&requests[0], &requests[1]])?;
+        require(won[0] != won[1], || format!("of two {what} at once, {} took place", if won[0] { "both" } else { "neither" }))?;
+        let document = case.document(&format!("{folder}/{workflow}.json"))?;
+        let (there, winner) = (document.pointer(place), values[usize::from(won[1])]);
+        require(there.is_some_and(|there| there == winner), || format!("{winner:?} was acknowledged, and {there:?} lies there"))?;
     }
     Ok(())
 }

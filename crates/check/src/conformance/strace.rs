@@ -82,6 +82,7 @@ pub fn calls(case: &Case<'_>, request: &Value) -> Verdict<Vec<Call>> {
 }
 
 fn traced(case: &Case<'_>, request: &Value, calls: &[&str]) -> Verdict<(String, String)> {
+    needed()?;
     let file = case.mailbox.with_file_name("trace");
     let trace = format!("trace={}", calls.join(","));
     let before = ["strace", "-f", "-qq", "-y", "-s", "400", "-e", &trace, "-e", "signal=none", "-o", &file.display().to_string()];

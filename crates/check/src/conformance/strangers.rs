@@ -21,15 +21,7 @@ pub fn links(case: &mut Case<'_>) -> Verdict {
     let outside = outside.to_string();
     case.put("../outside.json", outside.as_bytes())?;
     symlink("../../outside.json", case.mailbox.join("pending/linked.json")).io("link", &case.mailbox)?;
-    each(["pending", "answer", "withdraw", "post"], |operation| {
-        match operation {
-            "pending" => listed(case, &[("w", &round)])?,
-            "post" => drop(case.refused("post", json!({"question": question("linked")}))?),
-            _ => drop(case.refused(operation, json!({"workflow_id": "linked", "value": "a"}))?),
-        }
-        require(!case.exists("answered/linked.json"), || "a link was answered".into())?;
-        case.unchanged("../outside.json", outside.as_bytes())
-    })?;
+    is_not_used(case, "linked", Some([("w", &round)]), |case| case.unchanged("../outside.json", outside.as_bytes()))?;
     // A link in place of a checkpoint is not written through.
     case.put("../state.json", b"{}")?;
     symlink("../../state.json", case.mailbox.join("checkpoints/w.json")).io("link", &case.mailbox)?;
@@ -41,14 +33,24 @@ pub fn links(case: &mut Case<'_>) -> Verdict {
 pub fn pipes(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
     drop(disk::fifo::open_reader(&case.mailbox.join("pending/pipe.json"))?);
-    each(["pending", "answer", "withdraw", "post", "round"], |operation| {
-        match operation {
-            "pending" => return listed(case, &[("w", &round)]),
-            "round" => drop(case.reply("round", json!({"workflow_id": "pipe"}))?),
-            "post" => drop(case.refused("post", json!({"question": question("pipe")}))?),
-            _ => drop(case.refused(operation, json!({"workflow_id": "pipe", "value": "a"}))?),
+    is_not_used(case, "pipe", Some([("w", &round)]), |case| require(case.exists("pending/pipe.json"), || "a pipe was moved".into()))
+}
+
+/// Requires that no operation uses a file in `pending/`, and that something holds after each. A client may show the file if it is not known
+/// which other question must be listed.
+fn is_not_used(case: &mut Case<'_>, name: &str, listed_alone: Option<[(&str, &str); 1]>, holds: impl Fn(&Case<'_>) -> Verdict) -> Verdict {
+    each(["pending", "round", "answer", "withdraw", "post"], |operation| {
+        match (operation, listed_alone) {
+            ("pending", Some(others)) => listed(case, &others)?,
+            ("round", Some(_)) => {
+                let found = case.reply("round", json!({"workflow_id": name}))?;
+                require(found.as_ref().map_or(true, |found| found["state"] == "none"), || format!("round finds {found:?}"))?;
+            }
+            ("pending" | "round", None) => {}
+            _ => drop(case.refused(operation, json!({"workflow_id": name, "value": "a", "question": question(name)}))?),
         }
-        require(case.exists("pending/pipe.json") && !case.exists("answered/pipe.json"), || format!("{operation} moved a pipe"))
+        require(!case.exists(&format!("answered/{name}.json")), || format!("{operation} makes answered/{name}.json"))?;
+        holds(case)
     })
 }
 
@@ -94,20 +96,8 @@ pub fn damaged(case: &mut Case<'_>) -> Verdict {
     }
     for (why, bytes, is_unreadable) in files {
         case.put("pending/w.json", &bytes)?;
-        let all = each(["pending", "round", "answer", "withdraw", "post"], |operation| {
-            match operation {
-                // A client that only shows questions may leave the rules about their fields to the others.
-                "pending" | "round" if !is_unreadable => {}
-                "pending" => listed(case, &[("good", &round)])?,
-                "round" => {
-                    let found = case.reply("round", json!({"workflow_id": "w"}))?;
-                    require(found.as_ref().map_or(true, |found| found["state"] == "none"), || format!("round finds {found:?}"))?;
-                }
-                _ => drop(case.refused(operation, json!({"workflow_id": "w", "value": "a", "question": question("w")}))?),
-            }
-            require(!case.exists("answered/w.json"), || format!("{operation} makes answered/w.json"))?;
-            case.unchanged("pending/w.json", &bytes)
-        });
+        let shown = is_unreadable.then_some([("good", round.as_str())]);
+        let all = is_not_used(case, "w", shown, |case| case.unchanged("pending/w.json", &bytes));
         all.map_err(|stop| stop.in_words(|words| format!("{words}, although {why} in pending/w.json")))?;
     }
     Ok(())
