@@ -15,7 +15,7 @@ fn full() -> Value {
 }
 
 #[test]
-fn a_context_that_is_full_ends_the_turn_if_its_summary_is_too_large() {
+fn a_full_context_with_a_large_summary_ends_the_turn() {
     let scene = Scene::new();
     let mut steps = vec![bash("echo a")];
     steps.extend(vec![full(); 9]);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_decides_about_a_call_or_a_form_of_which_a_part_is_missing() {
+    fn nobody_decides_about_a_call_that_lacks_a_part() {
         let form = StreamItem::Elicitation(Box::new(Elicitation {
             request_id: "2".into(),
             asker: crate::stream::Asker::Agent,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_of_a_stopped_run_is_that_of_its_last_turn_and_all_its_files() {
+    fn a_stopped_run_tells_its_last_turn_and_all_files() {
         let mut output = AdapterOutput::default();
         let text = |text: &str| StreamItem::Event(EventKind::Text { text: text.into(), parent: None });
         let call = EventKind::ToolCall { id: "t".into(), name: "Edit".into(), input: Value::Null, parent: None };

@@ -101,7 +101,7 @@ fn withdrawn_expired_and_taken_back_are_told_as_what_they_are() {
 }
 
 #[test]
-fn a_form_is_shown_to_the_clients_user_and_withdrawn_once_somebody_else_has_answered() {
+fn a_form_is_withdrawn_once_somebody_else_has_answered() {
     for era in BOTH {
         let world = world();
         world.configure("[mcp]\nanswer = true");

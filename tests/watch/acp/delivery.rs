@@ -64,7 +64,7 @@ fn a_silent_end_turn_is_continued_once_and_then_parked() {
 }
 
 #[test]
-fn tokens_cost_what_the_operator_says_and_a_limit_on_money_holds() {
+fn a_limit_on_money_holds_for_tokens_with_prices() {
     let world = world("prices = [2, 10]", "[limits]\nworkflow_cost = 1.5\n");
     let end = json!({"stopReason": "end_turn", "usage": {"inputTokens": 500_000, "outputTokens": 100_000, "totalTokens": 600_000}});
     turns(&world, &[json!([{"run": "ask-post -w acp-1 'Next?' -o a=A"}, {"say": "asked"}, {"end": end}]), json!([{"say": "never"}])]);

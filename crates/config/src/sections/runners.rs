@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_nothing_fills_and_a_variable_of_the_run_are_refused() {
+    fn a_place_that_nothing_fills_is_refused() {
         let program = |more: &str| read(&format!("[runner.x]\nkind = 'program'\nprogram = 'p'\n{more}\n")).map(drop).map_err(|(e, _)| e);
         for (more, said) in [
             ("args = ['--id', '{workflow}']", "runner.x.args: has `{workflow}`, which nothing replaces"),

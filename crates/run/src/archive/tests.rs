@@ -61,7 +61,7 @@ fn rounds_come_back_newest_first_and_by_workflow() {
 }
 
 #[test]
-fn every_byte_of_every_file_comes_back_and_files_of_an_earlier_archive_stay() {
+fn every_byte_of_every_archived_file_comes_back() {
     let place = place();
     let id = round("docs");
     let (document, record) = (format!("closed/{}", id.file_name()), format!("runs/docs/{}/1/run.json", id.question));

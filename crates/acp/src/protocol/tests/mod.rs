@@ -321,7 +321,7 @@ fn nobody_decides_about_a_call_with_a_lost_update() {
 }
 
 #[test]
-fn calls_that_are_played_back_are_found_behind_their_message_whatever_the_number_of_their_turn() {
+fn played_back_calls_are_found_behind_their_message() {
     let mut client = Client::new("ours", SessionPlace::default(), None);
     client.load("s", vec!["[mark]".into()]);
     for line in [
