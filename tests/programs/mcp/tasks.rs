@@ -127,7 +127,7 @@ fn a_form_is_withdrawn_once_somebody_else_has_answered() {
         assert!(client.request("tasks/update", reply(json!({"db": "lite", "n": 3}))).get("error").is_none());
         let said = told(&mut client, &task);
         assert!(said.contains("lite") && said.contains('3'), "{said}");
-        let places = ["running", "closed"].map(|folder| world.in_mailbox(&format!("{folder}/db.{round}.json")));
+        let places = ["running", "closed"].map(|folder| world.in_mailbox(format!("{folder}/db.{round}.json")));
         assert_eq!(world.json(places.iter().find(|place| place.exists()).expect("the round"))["answer"]["through"], "mcp");
 
         // A client without a user declines by itself. That is no answer, and the form is not shown again.
