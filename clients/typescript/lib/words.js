@@ -10,12 +10,12 @@ const MAYBE =
 /** The end of a line, for any reader. */
 const END = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
 
-/** The part of an answer that is about one call: `args` of the tool `name`. */
+/** The part of an answer that is about one call: `args` of the tool `name`. Both are null for a question of the model. */
 export class Decision {
   /** `value` is null if the person declined. */
   constructor({ value, note, asksBack }, [name, args]) {
     Object.assign(this, { value: value ?? null, note, asksBack, name, args });
-    this.isPlain = ["allow", "deny", null].includes(this.value);
+    this.isPlain = name == null || ["allow", "deny", null].includes(this.value);
   }
 
   /** The arguments that the person put in place of those of the call; null if they changed nothing. */
@@ -39,18 +39,28 @@ export class Decision {
   get refusal() {
     if (this.value !== null && this.value !== "deny") return null;
     if (this.asksBack)
-      return (
-        `The user asks back before they decide:${atTheEnd(this.note)}\nThis call is not allowed. Find out what they ask, then make the ` +
-        "call again and reply in its description, or ask with your own tool."
+      return this.#askedBack(
+        "This call is not allowed. Find out what they ask, then make the call again and reply in its description, or ask with your own tool.",
       );
     return (
-      `The user refused this call.${this.note ? ` They say:${atTheEnd(this.note)}\n` : " "}Do not try to reach the same in another way: ` +
-      "go on without it, or end your turn and say what is missing."
+      `The user refused this call.${this.#reason}Do not try to reach the same in another way: go on without it, or end your turn and say ` +
+      "what is missing."
     );
   }
 
-  /** The words for the model beside the result of the allowed call. */
+  /** The words for the model in place of the answer to its own question; null if there is one. */
+  get noAnswer() {
+    if (this.value !== null) return null;
+    if (this.asksBack)
+      return this.#askedBack(
+        "This is no answer: decide nothing. Find out what they ask, then ask your question again with the reply in it.",
+      );
+    return `The user declined to answer.${this.#reason}Do not guess an answer: go on without it, or end your turn and say what is missing.`;
+  }
+
+  /** The words for the model beside the result of the allowed call, or beside the answer to its question. */
   get beside() {
+    if (this.name == null) return this.#added.trimStart() || null;
     const name = within(this.name, ",");
     if (!this.changed)
       return this.note ? `Your user allowed this call of ${name}, and says:${atTheEnd(this.note)}\nThis allows no other call.` : null;
@@ -74,9 +84,25 @@ export class Decision {
     return `${MAYBE}${this.changed ? ` Your user had changed it into this:${atTheEnd(asJson(this.changed))}` : ""}${this.#added}`;
   }
 
+  #askedBack(then) {
+    return `The user asks back before they decide:${atTheEnd(this.note ?? "")}\n${then}`;
+  }
+
+  get #reason() {
+    return this.note ? ` They say:${atTheEnd(this.note)}\n` : " ";
+  }
+
   get #added() {
     return this.note ? `\nThe user added:${atTheEnd(this.note)}` : "";
   }
+}
+
+/** Another question waits, so nobody was asked about this call. */
+export function waitsBehind(title) {
+  return (
+    `Your user has not answered an earlier question yet: ${within(title, ".")}. A person has to allow this call too: make it again once ` +
+    "that answer is there."
+  );
 }
 
 /** A text behind a `label:` of ours, or quoted below it. None of its lines stands where one of ours stands. */
