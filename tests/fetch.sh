@@ -117,7 +117,7 @@ pip_install() {
 }
 
 # Installs the npm packages that FOLDER/package-lock.json pins into $folder. PROBE is a file of them.
-fetch_npm() { # NAME WHAT FOLDER PROBE
+fetch_npm() { # NAME WHAT FOLDER PROBE [OPTION]
   lock=$3/package-lock.json
   if grep '"resolved"' "$lock" | grep -v '"https://registry.npmjs.org/' >&2; then
     fail "$lock names another registry than registry.npmjs.org"
@@ -130,7 +130,7 @@ fetch_npm() { # NAME WHAT FOLDER PROBE
     litter+=("$half")
     cp "$3/package.json" "$lock" "$half"
     # No scripts: they would fetch browsers, and the browser is Debian's.
-    (cd "$half" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    (cd "$half" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error ${5:-})
     rm -rf "$folder"
     mv "$half" "$folder"
   fi
@@ -149,7 +149,8 @@ fetch_for_clients() {
     export ASKBOX_TEST_TYPESCRIPT=$folder/node_modules/typescript/bin/tsc
   fi
   if ! opted_out node-sdks; then
-    fetch_npm node-sdks "the AI SDK" tests/clients/sdks ai/package.json
+    # An optional package of one of them is a claude of 400 MB, and the tests have a claude.
+    fetch_npm node-sdks "the SDKs for agents" tests/clients/sdks ai/package.json --omit=optional
     export ASKBOX_TEST_NODE_SDKS=$folder/node_modules
   fi
   fetch_python ASKBOX_TEST_PYTHON_SDKS python-sdks "Python's SDKs for agents" tests/clients/sdks

@@ -1,10 +1,20 @@
 // The helper for the AI SDK (`ai`): calls of tools with `needsApproval` await a person. `ai-sdk.d.ts` describes it.
 
-import { asSchema, generateText } from "ai";
+import { asSchema, generateText, streamText } from "ai";
 import { Host, permission } from "./lib/host.js";
 import { Invalid, Usage } from "./lib/errors.js";
 
-export async function generate(options, workflowId, { mailbox } = {}) {
+export const generate = (options, workflowId, more) => run(generateText, options, workflowId, more);
+export const stream = (options, workflowId, more) => run(streamed, options, workflowId, more);
+
+/** The stream reaches its end here: a question is asked behind it. Version 6 has `fullStream`. */
+async function streamed(options) {
+  const result = streamText(options);
+  for await (const part of result.stream ?? result.fullStream) if (part.type === "error") throw part.error;
+  return result;
+}
+
+async function run(call, options, workflowId, { mailbox } = {}) {
   const { prompt, messages: given, ...more } = options;
   const host = await Host.of("ai_sdk", workflowId, mailbox);
   const state = await host.goOn();
@@ -17,10 +27,12 @@ export async function generate(options, workflowId, { mailbox } = {}) {
     more.tools = changed(more.tools ?? {}, inputs);
     more.prepareStep = telling(messages.length, words, more.prepareStep);
   }
-  const result = await generateText({ ...more, messages });
-  const asked = result.content.filter((part) => part.type === "tool-approval-request");
+  const result = await call({ ...more, messages });
+  const last = (await result.steps).at(-1);
+  const asked = last.content.filter((part) => part.type === "tool-approval-request" && !part.isAutomatic);
   if (asked.length) {
-    messages.push(...behindResults(result.response.messages, words));
+    // Version 6 has all messages in the response of the last step.
+    messages.push(...behindResults((await result.responseMessages) ?? last.response.messages, words));
     const tools = Object.fromEntries(asked.map(({ approvalId, toolCall }) => [approvalId, toolCall.toolName]));
     const parts = asked.map(({ approvalId, toolCall }) => permission(approvalId, toolCall.toolName, toolCall.input));
     await host.ask(parts, { tools, messages: JSON.parse(JSON.stringify(messages, refuseBytes)) });

@@ -28,22 +28,26 @@ fn the_npm_package_installs_offline_in_an_empty_folder() {
     assert!(installed.contains(&"index.d.ts".into()) && installed.contains(&"LICENSE-MIT".into()), "{installed:?}");
     fs::copy(project().join("tests/clients/node/hashes.mjs"), folder.join("hashes.mjs")).unwrap();
     run(world.any_command("node").arg("hashes.mjs").arg(project().join("docs/vectors")).current_dir(&folder));
-    // The helper is there, and lacks only its SDK, which npm does not install unasked.
+    // The helpers are there, and each lacks only its SDK, which npm does not install unasked.
     assert_eq!(names(&folder.join("node_modules")), ["@askbox"]);
-    let import = "import('@askbox/client/ai-sdk').catch((error) => console.log(error.code, error.message.includes(\"'ai'\")))";
-    let lacking = run(world.any_command("node").args(["--input-type=module", "-e", import]).current_dir(&folder));
-    assert_eq!(lacking.trim(), "ERR_MODULE_NOT_FOUND true");
+    for (helper, sdk) in [("ai-sdk", "ai"), ("claude", "@anthropic-ai/claude-agent-sdk"), ("openai-agents", "@openai/agents")] {
+        let import =
+            format!("import('@askbox/client/{helper}').catch((error) => console.log(error.code, error.message.includes(\"'{sdk}'\")))");
+        let lacking = run(world.any_command("node").args(["--input-type=module", "-e", &import]).current_dir(&folder));
+        assert_eq!(lacking.trim(), "ERR_MODULE_NOT_FOUND true", "{helper}");
+        assert!(installed.contains(&format!("{helper}.d.ts")), "{installed:?}");
+    }
 }
 
 #[test]
-fn the_types_of_the_helper_for_the_ai_sdk_fit_the_sdk() {
+fn the_types_of_the_helpers_fit_the_sdks() {
     needs!("node", "typescript", "node-sdks");
     let world = World::new();
-    Client::Node.bring(&world, "uses_ai_sdk.mts", &fs::read_to_string(project().join("tests/clients/node/uses_ai_sdk.mts")).unwrap());
+    Client::Node.bring(&world, "uses_sdks.mts", &fs::read_to_string(project().join("tests/clients/node/uses_sdks.mts")).unwrap());
     link_modules(&world, &std::env::var("ASKBOX_TEST_NODE_SDKS").unwrap());
     let compiler = std::env::var("ASKBOX_TEST_TYPESCRIPT").unwrap();
     let options = ["--noEmit", "--strict", "--skipLibCheck", "--preserveSymlinks", "--module", "nodenext", "--target", "es2022"];
-    let words = [&options[..], &["--lib", "es2022,dom", "uses_ai_sdk.mts"]].concat();
+    let words = [&options[..], &["--lib", "es2022,dom", "uses_sdks.mts"]].concat();
     run(world.any_command("node").arg(compiler).args(words).current_dir(world.path("scripts")));
 }
 
@@ -52,7 +56,7 @@ fn the_guide_of_the_sdks_shows_the_hosts_that_are_tested() {
     let page = fs::read_to_string(project().join("docs/guide-sdks.md")).unwrap();
     for sdk in Sdk::ALL {
         let example = fs::read_to_string(project().join(sdk.example())).unwrap();
-        assert!(page.contains(&format!("\n{example}```\n")), "{}", sdk.example());
+        assert!(page.contains(&format!("\n{example}```\n")) || page.contains(&format!("(../{})", sdk.example())), "{}", sdk.example());
         assert!(example.lines().count() <= 40 && example.lines().all(|line| line.len() <= 140), "{}", sdk.example());
     }
 }

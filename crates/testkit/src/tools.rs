@@ -76,7 +76,7 @@ pub fn available(need: &str) -> bool {
         "python-mcp" => "Python's MCP client, which tests/run installs and names in ASKBOX_TEST_PYTHON_MCP".to_owned(),
         "typescript" => "the compiler of TypeScript, which tests/run installs and names in ASKBOX_TEST_TYPESCRIPT".to_owned(),
         "python-sdks" => "Python's SDKs for agents, which tests/run installs and names in ASKBOX_TEST_PYTHON_SDKS".to_owned(),
-        "node-sdks" => "the AI SDK, which tests/run installs and names in ASKBOX_TEST_NODE_SDKS".to_owned(),
+        "node-sdks" => "Node's SDKs for agents, which tests/run installs and names in ASKBOX_TEST_NODE_SDKS".to_owned(),
         "acp-agents" => "agents that speak ACP, which tests/run installs and names in ASKBOX_TEST_AGENTS".to_owned(),
         program => format!("the program {program}, which tests/run installs where it can"),
     };

@@ -9,7 +9,11 @@ fn result(host: &Host, workflow: &str) -> String {
 }
 
 fn makes_the_call_after_the_answer(sdk: Sdk) {
-    let mut host = Host::new(sdk);
+    goes_on_after_the_answer(Host::new(sdk));
+}
+
+fn goes_on_after_the_answer(mut host: Host) -> Host {
+    let sdk = host.sdk;
     let command = "echo ran | tee -a effects";
     let question = host.asks("sdk-1", &[command]);
     assert!(question.to_string().contains(command), "the call is shown whole: {question}");
@@ -24,6 +28,7 @@ fn makes_the_call_after_the_answer(sdk: Sdk) {
     if sdk != Sdk::LangGraph {
         assert_eq!(host.told().iter().map(|told| told.trim()).collect::<Vec<_>>(), ["ran"], "{sdk:?}: the model was told the result, once");
     }
+    host
 }
 
 fn tells_a_refusal_and_asks_again(sdk: Sdk) {
@@ -57,6 +62,18 @@ fn the_ai_sdk_is_told_a_refusal_and_asks_again() {
     tells_a_refusal_and_asks_again(Sdk::Ai);
 }
 
+#[test]
+fn a_claude_session_of_node_is_told_a_refusal_and_asks_again() {
+    needs!("node", "node-sdks");
+    tells_a_refusal_and_asks_again(Sdk::ClaudeJs);
+}
+
+#[test]
+fn an_openai_agent_of_node_is_told_a_refusal_and_asks_again() {
+    needs!("node", "node-sdks");
+    tells_a_refusal_and_asks_again(Sdk::OpenAiJs);
+}
+
 /// Everything that the model was told after the answer: what the last request says, and the host's last result.
 fn heard(host: &Host, workflow: &str) -> String {
     let model = host.world.api.turns().last().map(|turn| turn.model_text()).unwrap_or_default();
@@ -66,8 +83,8 @@ fn heard(host: &Host, workflow: &str) -> String {
 /// The tool's name in the question and in the words for the model.
 fn tool(sdk: Sdk) -> &'static str {
     match sdk {
-        Sdk::Claude => "Bash",
-        Sdk::OpenAi => "shell of operator",
+        Sdk::Claude | Sdk::ClaudeJs => "Bash",
+        Sdk::OpenAi | Sdk::OpenAiJs => "shell of operator",
         Sdk::LangGraph | Sdk::Ai => "shell",
     }
 }
@@ -117,9 +134,25 @@ fn the_ai_sdk_is_told_a_note_beside_allow() {
     is_told_a_note_beside_allow(Sdk::Ai);
 }
 
+#[test]
+fn a_claude_session_of_node_is_told_a_note_beside_allow() {
+    needs!("node", "node-sdks");
+    is_told_a_note_beside_allow(Sdk::ClaudeJs);
+}
+
+#[test]
+fn an_openai_agent_of_node_is_told_a_note_beside_allow() {
+    needs!("node", "node-sdks");
+    is_told_a_note_beside_allow(Sdk::OpenAiJs);
+}
+
 /// A change that cannot be read is asked about again. One that can be read is what runs.
 fn makes_the_changed_call(sdk: Sdk) {
-    let mut host = Host::new(sdk);
+    makes_the_changed_call_of(Host::new(sdk));
+}
+
+fn makes_the_changed_call_of(mut host: Host) {
+    let sdk = host.sdk;
     host.asks("sdk-1", &["echo ran | tee -a effects"]);
     host.world.keep_watching();
     for count in 1..=2 {
@@ -180,11 +213,23 @@ fn the_ai_sdk_makes_the_call_that_its_user_changed() {
     makes_the_changed_call(Sdk::Ai);
 }
 
+#[test]
+fn a_claude_session_of_node_makes_the_call_that_its_user_changed() {
+    needs!("node", "node-sdks");
+    makes_the_changed_call(Sdk::ClaudeJs);
+}
+
+#[test]
+fn an_openai_agent_of_node_makes_the_changed_call() {
+    needs!("node", "node-sdks");
+    makes_the_changed_call(Sdk::OpenAiJs);
+}
+
 /// The arguments of a change are of a type that the tool does not take.
 #[test]
 fn a_change_that_the_tool_does_not_take_is_no_call() {
     needs!("python-sdks", "node", "node-sdks");
-    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::Ai] {
+    for sdk in [Sdk::Claude, Sdk::OpenAi, Sdk::Ai, Sdk::ClaudeJs, Sdk::OpenAiJs] {
         let mut host = Host::new(sdk);
         host.asks("sdk-1", &["echo ran >> effects"]);
         host.world.keep_watching();
@@ -193,12 +238,70 @@ fn a_change_that_the_tool_does_not_take_is_no_call() {
         assert_eq!(host.effects(), [""; 0], "{sdk:?}");
         let again = host.world.in_mailbox("pending/sdk-1.json").exists().then(|| host.world.document("pending/sdk-1.json").to_string());
         let (words, where_to) = match sdk {
-            Sdk::Claude => ("failed schema validation", heard(&host, "sdk-1")),
+            Sdk::Claude | Sdk::ClaudeJs => ("failed schema validation", heard(&host, "sdk-1")),
             Sdk::Ai => ("does not take the changed arguments", again.unwrap_or_default()),
             _ => ("An error occurred while running the tool", heard(&host, "sdk-1")),
         };
         assert!(where_to.contains(words), "{sdk:?}: {where_to}");
     }
+}
+
+/// The host prints the texts of a stream as they come.
+fn streams(sdk: Sdk) -> Host {
+    let host = Host::new(sdk);
+    match sdk {
+        Sdk::OpenAi => host.rewrite("(agent, prompt, workflow)", "(agent, prompt, workflow, on_event=lambda event: print(event.type))"),
+        Sdk::OpenAiJs => host.rewrite(" workflow))", " workflow, { onEvent: (event) => console.log(event.type) }))"),
+        _ => {
+            host.rewrite("generate", "stream");
+            host.rewrite("prompt: ", "onChunk: ({ chunk }) => console.log(chunk.type), prompt: ");
+            host.rewrite("(await stream(options, workflow)).text", "await (await stream(options, workflow)).text");
+        }
+    }
+    host
+}
+
+fn is_streamed(host: Host) {
+    let host = goes_on_after_the_answer(host);
+    assert!(host.world.api.turns().iter().all(|turn| turn.body["stream"] == true), "{:?}", host.sdk);
+    let result = result(&host, "sdk-1");
+    let part = if host.sdk == Sdk::Ai { "text-delta" } else { "raw_" };
+    assert!(result.contains(part), "{:?}: the parts are given as they come: {result}", host.sdk);
+}
+
+#[test]
+fn a_streamed_run_of_an_openai_agent_makes_its_call_once() {
+    needs!("python-sdks", "node", "node-sdks");
+    for sdk in [Sdk::OpenAi, Sdk::OpenAiJs] {
+        is_streamed(streams(sdk));
+    }
+}
+
+#[test]
+fn a_stream_of_the_ai_sdk_makes_its_call_once() {
+    needs!("node", "node-sdks");
+    is_streamed(streams(Sdk::Ai));
+    let host = streams(Sdk::Ai);
+    host.on_ai_6();
+    is_streamed(host);
+}
+
+/// Version 7 asks for approval by an option too.
+#[test]
+fn the_ai_sdk_makes_a_call_that_its_option_holds_back() {
+    needs!("node", "node-sdks");
+    let host = Host::new(Sdk::Ai);
+    host.rewrite("  needsApproval: true,\n", "");
+    host.rewrite("tools: { shell }", "tools: { shell }, toolApproval: { shell: \"user-approval\" }");
+    goes_on_after_the_answer(host);
+}
+
+#[test]
+fn version_6_of_the_ai_sdk_makes_the_changed_call() {
+    needs!("node", "node-sdks");
+    let host = Host::new(Sdk::Ai);
+    host.on_ai_6();
+    makes_the_changed_call_of(host);
 }
 
 mod promises {
@@ -226,5 +329,16 @@ mod promises {
     fn a_tool_of_the_ai_sdk_is_called_after_the_answer() {
         needs!("node", "node-sdks");
         makes_the_call_after_the_answer(Sdk::Ai);
+    }
+    #[test]
+    fn a_claude_session_of_node_makes_its_call_after_the_answer() {
+        needs!("node", "node-sdks");
+        makes_the_call_after_the_answer(Sdk::ClaudeJs);
+    }
+
+    #[test]
+    fn an_openai_agent_of_node_makes_its_call_after_the_answer() {
+        needs!("node", "node-sdks");
+        makes_the_call_after_the_answer(Sdk::OpenAiJs);
     }
 }

@@ -5,6 +5,9 @@ use serde_json::json;
 use crate::clients::sdks::host::{Host, Sdk};
 use crate::support::{needs, output};
 
+/// The helpers for Python and for TypeScript.
+const BOTH: [Sdk; 2] = [Sdk::Claude, Sdk::ClaudeJs];
+
 fn asks_the_person(host: &Host, questions: &serde_json::Value) {
     let script = json!([{"tool": "AskUserQuestion", "input": {"questions": questions}}]);
     let outcome = output(&mut host.command(&["sdk-1", &format!("Go. @@{script}")]));
@@ -13,8 +16,12 @@ fn asks_the_person(host: &Host, questions: &serde_json::Value) {
 
 #[test]
 fn a_claude_session_is_told_the_answers_to_its_questions() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    BOTH.into_iter().for_each(is_told_the_answers);
+}
+
+fn is_told_the_answers(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let option = |label: &str| json!({"label": label, "description": format!("about {label}")});
     asks_the_person(
         &host,
@@ -38,8 +45,12 @@ fn a_claude_session_is_told_the_answers_to_its_questions() {
 /// The SDK reports one deferred call of a message. No other one may vanish without words.
 #[test]
 fn no_call_of_one_message_of_a_claude_session_vanishes() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    BOTH.into_iter().for_each(loses_no_call);
+}
+
+fn loses_no_call(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let call = |word: &str| json!({"tool": "Bash", "input": {"command": format!("echo {word} | tee -a effects")}});
     let path = host.world.work().join("free");
     std::fs::write(&path, "needs nobody").unwrap();
@@ -63,8 +74,12 @@ fn no_call_of_one_message_of_a_claude_session_vanishes() {
 
 #[test]
 fn a_claude_session_is_told_that_nobody_answers() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    BOTH.into_iter().for_each(is_told_that_nobody_answers);
+}
+
+fn is_told_that_nobody_answers(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let options = json!([{"label": "a", "description": "A"}, {"label": "b", "description": "B"}]);
     asks_the_person(&host, &json!([{"question": "Which?", "header": "Which", "multiSelect": false, "options": options}]));
     host.world.keep_watching();
@@ -77,8 +92,12 @@ fn a_claude_session_is_told_that_nobody_answers() {
 
 #[test]
 fn a_killed_claude_session_without_an_open_call_goes_on() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    BOTH.into_iter().for_each(goes_on_without_an_open_call);
+}
+
+fn goes_on_without_an_open_call(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let pid = host.world.path("pid");
     host.write(&host.source(), &format!("echo $$ > {}; exec $HOST \"$@\"", pid.display()));
     // The reply behind the tool's result is slow: the host is killed while it waits for it.
@@ -96,8 +115,12 @@ fn a_killed_claude_session_without_an_open_call_goes_on() {
 
 #[test]
 fn a_claude_session_begins_anew_after_a_withdrawal() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    BOTH.into_iter().for_each(begins_anew);
+}
+
+fn begins_anew(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let first = host.asks("sdk-1", &["echo first >> effects"]);
     host.world.ok("ask-answer", &["cancel", "sdk-1"]);
     let second = host.asks("sdk-1", &["echo second >> effects"]);

@@ -26,7 +26,7 @@ fn is_killed_behind_its_effect(sdk: Sdk) {
     let status = host.world.status("sdk-1");
     // Claude Code outlives its host for a moment, and may have noted the end of the call itself.
     let is_told = |text: &str| {
-        (text.contains(MAYBE) && text.contains("The user added: carefully")) || (sdk == Sdk::Claude && text.contains("Exit code 137"))
+        (text.contains(MAYBE) && text.contains("The user added: carefully")) || (sdk.is_claude() && text.contains("Exit code 137"))
     };
     assert!(status["result"].as_str().is_some_and(is_told), "{sdk:?}: {status}");
     if sdk != Sdk::LangGraph {
@@ -57,6 +57,14 @@ fn a_killed_langgraph_node_does_not_repeat_its_call() {
 fn a_killed_host_of_the_ai_sdk_does_not_repeat_its_call() {
     needs!("node", "node-sdks");
     is_killed_behind_its_effect(Sdk::Ai);
+}
+
+#[test]
+fn a_killed_node_host_does_not_repeat_its_call() {
+    needs!("node", "node-sdks");
+    for sdk in [Sdk::ClaudeJs, Sdk::OpenAiJs] {
+        is_killed_behind_its_effect(sdk);
+    }
 }
 
 fn is_started_twice_in_one_run(sdk: Sdk) {
@@ -93,11 +101,25 @@ fn hosts_of_the_ai_sdk_started_twice_make_the_call_once() {
     is_started_twice_in_one_run(Sdk::Ai);
 }
 
+#[test]
+fn node_hosts_started_twice_make_the_call_once() {
+    needs!("node", "node-sdks");
+    for sdk in [Sdk::ClaudeJs, Sdk::OpenAiJs] {
+        is_started_twice_in_one_run(sdk);
+    }
+}
+
 /// The second process has seen the open call of the session. The first one makes it before the second one's claude has read the session.
 #[test]
 fn a_claude_session_that_another_process_ends_is_not_awaited() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::Claude);
+    needs!("python-sdks", "node", "node-sdks");
+    for sdk in [Sdk::Claude, Sdk::ClaudeJs] {
+        is_not_awaited(sdk);
+    }
+}
+
+fn is_not_awaited(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     host.asks("sdk-1", &["echo ran | tee -a effects"]);
     let [slow, late, over, end] = ["slow", "late", "over", "end"].map(|name| host.world.path(name).display().to_string());
     let claude = host.world.sh("command -v claude").trim().to_owned();
@@ -105,7 +127,7 @@ fn a_claude_session_that_another_process_ends_is_not_awaited() {
     std::fs::create_dir(&slow).unwrap();
     write_program(std::path::Path::new(&slow).join("claude").as_path(), &format!("#!/bin/sh\n{wait}\nexec {claude} \"$@\"\n"));
     let start = format!(
-        "PATH={slow}:$PATH $HOST \"$@\" & second=$!\nuntil [ -e {late} ]; do sleep 0.1; done\n\
+        "CLAUDE_PATH={slow}/claude PATH={slow}:$PATH $HOST \"$@\" & second=$!\nuntil [ -e {late} ]; do sleep 0.1; done\n\
          $HOST \"$@\"; echo > {over}; wait $second; echo $? > {end}"
     );
     host.write(&host.source(), &start);
@@ -141,9 +163,11 @@ fn two_relaunch_commands_start_one_python_host() {
 }
 
 #[test]
-fn two_relaunch_commands_start_one_host_of_the_ai_sdk() {
+fn two_relaunch_commands_start_one_node_host() {
     needs!("node", "node-sdks");
-    is_started_by_two_commands(Sdk::Ai);
+    for sdk in [Sdk::Ai, Sdk::ClaudeJs, Sdk::OpenAiJs] {
+        is_started_by_two_commands(sdk);
+    }
 }
 
 /// The host is killed when it has read an answer that decides nothing, and has not asked again yet. Its next attempt asks again.
@@ -169,7 +193,9 @@ fn a_python_host_that_is_killed_asks_again_what_was_unclear() {
 #[test]
 fn a_node_host_that_is_killed_asks_again_what_was_unclear() {
     needs!("node", "node-sdks");
-    is_killed_before_it_asks_again(Sdk::Ai);
+    for sdk in [Sdk::Ai, Sdk::OpenAiJs] {
+        is_killed_before_it_asks_again(sdk);
+    }
 }
 
 /// The host is killed when it has saved its state and not asked yet. The next start asks, and the model is not called again.
@@ -198,7 +224,9 @@ fn a_python_host_asks_what_it_has_saved_before_a_kill() {
 #[test]
 fn a_node_host_asks_what_it_has_saved_before_a_kill() {
     needs!("node", "node-sdks");
-    is_killed_before_it_asks(Sdk::Ai);
+    for sdk in [Sdk::Ai, Sdk::ClaudeJs] {
+        is_killed_before_it_asks(sdk);
+    }
 }
 
 /// The host is killed when it has asked its second question in the run of the first answer.
@@ -227,5 +255,7 @@ fn a_python_host_finds_its_next_question_after_a_kill() {
 #[test]
 fn a_node_host_finds_its_next_question_after_a_kill() {
     needs!("node", "node-sdks");
-    is_killed_behind_its_next_question(Sdk::Ai);
+    for sdk in [Sdk::Ai, Sdk::ClaudeJs, Sdk::OpenAiJs] {
+        is_killed_behind_its_next_question(sdk);
+    }
 }

@@ -15,10 +15,12 @@ pub enum Sdk {
     OpenAi,
     LangGraph,
     Ai,
+    ClaudeJs,
+    OpenAiJs,
 }
 
 impl Sdk {
-    pub const ALL: [Self; 4] = [Self::Claude, Self::OpenAi, Self::LangGraph, Self::Ai];
+    pub const ALL: [Self; 6] = [Self::Claude, Self::OpenAi, Self::LangGraph, Self::Ai, Self::ClaudeJs, Self::OpenAiJs];
 
     /// Where the documented host lies.
     pub fn example(self) -> &'static str {
@@ -27,14 +29,25 @@ impl Sdk {
             Self::OpenAi => "clients/python/examples/openai_agents_host.py",
             Self::LangGraph => "clients/python/examples/langgraph_host.py",
             Self::Ai => "clients/typescript/examples/ai-sdk-host.mjs",
+            Self::ClaudeJs => "clients/typescript/examples/claude-host.mjs",
+            Self::OpenAiJs => "clients/typescript/examples/openai-agents-host.mjs",
         }
+    }
+
+    /// The client that has the helper.
+    pub fn client(self) -> Client {
+        if self.example().ends_with(".py") { Client::Python } else { Client::Node }
+    }
+
+    pub fn is_claude(self) -> bool {
+        matches!(self, Self::Claude | Self::ClaudeJs)
     }
 
     /// The name under which the helper keeps its state.
     pub fn key(self) -> &'static str {
         match self {
-            Self::Claude => "claude_agent_sdk",
-            Self::OpenAi => "openai_agents",
+            Self::Claude | Self::ClaudeJs => "claude_agent_sdk",
+            Self::OpenAi | Self::OpenAiJs => "openai_agents",
             Self::LangGraph => "langgraph",
             Self::Ai => "ai_sdk",
         }
@@ -61,18 +74,20 @@ impl Host {
             program.display()
         ));
         let host = Self { world, sdk };
-        host.write(&fs::read_to_string(project().join(sdk.example())).expect("the example"), "exec $HOST \"$@\"");
+        let source = fs::read_to_string(project().join(sdk.example())).expect("the example");
+        // The package of the SDK for Node would bring its own claude.
+        let with_path = "const options = { pathToClaudeCodeExecutable: process.env.CLAUDE_PATH, allowedTools";
+        host.write(&source.replace("const options = { allowedTools", with_path), "exec $HOST \"$@\"");
         host
     }
 
     /// Writes the host's source, and how the runner starts it: `$HOST` is the interpreter and the source.
     pub fn write(&self, source: &str, start: &str) {
         let world = &self.world;
-        let (name, client) = if self.sdk == Sdk::Ai { ("sdk_host.mjs", Client::Node) } else { ("sdk_host.py", Client::Python) };
-        let script = client.bring(world, name, source);
-        let words = match client {
+        let script = self.sdk.client().bring(world, self.script(), source);
+        let words = match self.sdk.client() {
             Client::Node => {
-                let modules = std::env::var("ASKBOX_TEST_NODE_SDKS").expect("the AI SDK");
+                let modules = std::env::var("ASKBOX_TEST_NODE_SDKS").expect("the SDKs");
                 link_modules(world, &modules);
                 "node --preserve-symlinks".to_owned()
             }
@@ -83,15 +98,27 @@ impl Host {
             }
         };
         let (starts, bin) = (world.path("starts"), world.path("bin"));
+        let claude = "export CLAUDE_PATH=${CLAUDE_PATH:-$(command -v claude)}";
         // The scripts of a test, in `bin`, stand before askbox's programs, in a run too.
-        let set = format!("HOST='{words} {}'\nPATH={}:$PATH\nexport PATH\n", script.display(), bin.display());
+        let set = format!("HOST='{words} {}'\nPATH={}:$PATH\nexport PATH\n{claude}\n", script.display(), bin.display());
         write_program(&world.path("host"), &format!("#!/bin/sh\n{set}echo $$ >> {}\n{start}\n", starts.display()));
+    }
+
+    fn script(&self) -> &'static str {
+        if self.sdk.client() == Client::Node { "sdk_host.mjs" } else { "sdk_host.py" }
+    }
+
+    /// Makes the host run on version 6 of the AI SDK.
+    pub fn on_ai_6(&self) {
+        self.rewrite("\"@ai-sdk/openai\"", "\"@ai-sdk/openai-3\"");
+        let modules = self.world.path("scripts/node_modules");
+        fs::remove_file(modules.join("ai")).expect("a link");
+        std::os::unix::fs::symlink(modules.join("ai-6"), modules.join("ai")).expect("a link");
     }
 
     /// The source as it stands.
     pub fn source(&self) -> String {
-        let name = if self.sdk == Sdk::Ai { "sdk_host.mjs" } else { "sdk_host.py" };
-        fs::read_to_string(self.world.path("scripts").join(name)).expect("the source")
+        fs::read_to_string(self.world.path("scripts").join(self.script())).expect("the source")
     }
 
     /// Changes words of the source.
@@ -118,7 +145,7 @@ impl Host {
     }
 
     pub fn prompt(&self, commands: &[&str]) -> String {
-        let tool = if self.sdk == Sdk::Claude { "Bash" } else { "shell" };
+        let tool = if self.sdk.is_claude() { "Bash" } else { "shell" };
         match self.sdk {
             Sdk::LangGraph => commands.join(" "),
             _ => format!(

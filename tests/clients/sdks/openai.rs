@@ -7,8 +7,14 @@ use crate::support::{needs, output};
 
 #[test]
 fn parallel_and_nested_calls_are_one_question_of_parts() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::OpenAi);
+    needs!("python-sdks", "node", "node-sdks");
+    for sdk in [Sdk::OpenAi, Sdk::OpenAiJs] {
+        asks_in_parts(sdk);
+    }
+}
+
+fn asks_in_parts(sdk: Sdk) {
+    let mut host = Host::new(sdk);
     let shell = |word: &str| json!({"tool": "shell", "input": {"command": format!("echo {word} | tee -a effects")}});
     // The script of the inner agent travels in the input of its tool.
     let inner = format!("Tidy up. @@{}", json!([{"tools": [shell("three")]}, {"text": "tidied"}]));
@@ -43,8 +49,15 @@ fn parallel_and_nested_calls_are_one_question_of_parts() {
 /// The SDK refuses a result that is not of the type that the tool declares. So no words can stand in it, and nothing is lost in silence.
 #[test]
 fn a_tool_of_openai_with_a_typed_result_loses_no_words() {
-    needs!("python-sdks");
-    let mut host = Host::new(Sdk::OpenAi);
+    needs!("python-sdks", "node", "node-sdks");
+    let host = Host::new(Sdk::OpenAiJs);
+    host.rewrite(
+        "needsApproval: true,",
+        "needsApproval: true,\n  outputSchema: z.object({ out: z.string() }),\n  errorFunction: (_, error) => ({ out: error.message }),",
+    );
+    host.rewrite("execSync(command, { encoding: \"utf8\" })", "({ out: execSync(command, { encoding: \"utf8\" }) })");
+    loses_no_words(host);
+    let host = Host::new(Sdk::OpenAi);
     host.rewrite("import subprocess\n", "import subprocess\nfrom dataclasses import dataclass\n");
     host.rewrite(
         "@function_tool(needs_approval=True)\nasync def shell(command: str) -> str:",
@@ -54,6 +67,10 @@ fn a_tool_of_openai_with_a_typed_result_loses_no_words() {
         "    return subprocess.run(command, shell=True, text=True, capture_output=True).stdout",
         "    return Out(subprocess.run(command, shell=True, text=True, capture_output=True).stdout)",
     );
+    loses_no_words(host);
+}
+
+fn loses_no_words(mut host: Host) {
     host.asks("sdk-1", &["echo one | tee -a effects", "echo two | tee -a effects"]);
     host.world.keep_watching();
     host.answer_with("sdk-1", "allow", &["--note", "be quick"]);
@@ -65,11 +82,9 @@ fn a_tool_of_openai_with_a_typed_result_loses_no_words() {
     );
     host.answer("sdk-1", r#"{"command": "echo changed"}"#);
     host.world.closed("sdk-1", "delivered", 2);
-    let told = host.told();
-    assert!(
-        told.len() == 1 && told[0].contains("Make this call instead") && told[0].ends_with(r#": {"command":"echo changed"}"#),
-        "{told:?}"
-    );
+    // In Node, the tool itself brings the words into its type.
+    let told = host.told().join("|").replace('\\', "");
+    assert!(told.contains("Make this call instead") && told.contains(r#": {"command":"echo changed"}"#), "{told:?}");
     host.answer("sdk-1", "allow");
     host.world.closed("sdk-1", "delivered", 3);
     assert_eq!((host.effects(), host.told().last().map(String::as_str)), (vec!["two".to_owned()], Some("{\"out\":\"two\\n\"}")));

@@ -49,14 +49,16 @@ fn an_answer_to_other_calls_than_the_saved_ones_is_parked() {
 
 #[test]
 fn a_run_state_of_an_unknown_schema_is_parked() {
-    needs!("python-sdks");
-    let host = asked(Sdk::OpenAi);
-    let mut state = host.saved("sdk-1");
-    let mut run: Value = serde_json::from_str(state["state"].as_str().unwrap()).unwrap();
-    run["$schemaVersion"] = "9.0".into();
-    state["state"] = run.to_string().into();
-    host.save("sdk-1", &state);
-    is_parked(host, "cannot be read by this program");
+    needs!("python-sdks", "node", "node-sdks");
+    for sdk in [Sdk::OpenAi, Sdk::OpenAiJs] {
+        let host = asked(sdk);
+        let mut state = host.saved("sdk-1");
+        let mut run: Value = serde_json::from_str(state["state"].as_str().unwrap()).unwrap();
+        run["$schemaVersion"] = "9.0".into();
+        state["state"] = run.to_string().into();
+        host.save("sdk-1", &state);
+        is_parked(host, "cannot be read by this program");
+    }
 }
 
 #[test]
@@ -68,6 +70,9 @@ fn a_host_whose_agent_or_tool_was_renamed_is_parked() {
         (Sdk::Ai, "tools: { shell }", "tools: { other: shell }", "the tool shell, which this program does not have"),
         (Sdk::LangGraph, ".add_node(act)", ".add_node(\"act_2\", act)", "a node that this graph does not have"),
         (Sdk::Claude, "import asyncio\n", "import asyncio, os; os.chdir(\"/\")\n", "is not there"),
+        (Sdk::OpenAiJs, "name: \"operator\"", "name: \"someone\"", "cannot be read by this program"),
+        (Sdk::OpenAiJs, "name: \"shell\"", "name: \"other\"", "Tool shell not found"),
+        (Sdk::ClaudeJs, "const [workflow", "process.chdir(\"/\");\nconst [workflow", "is not there"),
     ] {
         let host = asked(sdk);
         host.rewrite(from, to);

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
-from agents import Agent, FunctionTool, RunContextWrapper, Runner, RunResult, RunState, ToolOutputText
+from agents import Agent, FunctionTool, RunContextWrapper, Runner, RunResult, RunResultStreaming, RunState, StreamEvent, ToolOutputText
 from agents.exceptions import AgentsException
 
 from .errors import Invalid
@@ -20,11 +20,21 @@ from .words import Decision
 __all__ = ["run"]
 
 
-async def run(agent: Agent[Any], input: Any, workflow_id: str, *, context: Any = None, box: Box = None, **options: Any) -> RunResult:
+async def run(
+    agent: Agent[Any],
+    input: Any,
+    workflow_id: str,
+    *,
+    context: Any = None,
+    on_event: Optional[Callable[[StreamEvent], Any]] = None,
+    box: Box = None,
+    **options: Any,
+) -> Union[RunResult, RunResultStreaming]:
     """Runs the agent until it ends, and returns its result. Raises `Waiting` if a call needs the approval of a person.
 
     In the run that has the answer, it goes on from the saved `RunState`, and `input` is not used. Each allowed call is marked with `once`
-    before it is made. `options` go to `Runner.run`. Raises `Invalid` if this program cannot read the saved state, so its round is parked.
+    before it is made. `options` go to `Runner.run`; with `on_event`, which gets each event, to `Runner.run_streamed`. Raises `Invalid` if
+    this program cannot read the saved state, so its round is parked.
     """
     host = Host("openai_agents", workflow_id, box)
     saved = await run_async(host.go_on())
@@ -52,7 +62,14 @@ async def run(agent: Agent[Any], input: Any, workflow_id: str, *, context: Any =
             else:
                 start.reject(item, rejection_message=why_not)
     with _told({id(item.agent): item.agent for item in items}, allowed):
-        result = await Runner.run(agent, start, context=None if saved else context, **options)
+        options["context"] = None if saved else context
+        result: Union[RunResult, RunResultStreaming]
+        if on_event is None:
+            result = await Runner.run(agent, start, **options)
+        else:
+            result = Runner.run_streamed(agent, start, **options)
+            async for event in result.stream_events():
+                on_event(event)
     if result.interruptions:
         parts = [permission(str(item.call_id), f"{item.name} of {item.agent.name}", _named(item.arguments)) for item in result.interruptions]
         await run_async(host.ask(parts, result.to_state().to_string()))

@@ -1,5 +1,5 @@
 //! A Messages API on loopback that plays scripts, so that the real `claude` runs without a model or a network. At `/v1/responses` it
-//! speaks OpenAI's Responses API, without streams: see `openai.rs`.
+//! speaks OpenAI's Responses API: see `openai.rs`.
 //!
 //! The steps of a script, one object a step (see `script.rs` for how the server finds the script of a request):
 //!
@@ -338,6 +338,11 @@ fn play(to: &mut Connection, mut request: Request, shared: &Shared) -> io::Resul
             }
             if is_openai {
                 let reply = openai::response(&unique("resp"), &body["model"], &blocks(&step));
+                if body["stream"] == true {
+                    to.start_stream()?;
+                    openai::events(&reply).iter().try_for_each(|event| to.event(event))?;
+                    return to.end_stream().map(|()| true);
+                }
                 return to.reply(200, "", &reply.to_string()).map(|()| true);
             }
             speak(to, &body, &step)

@@ -32,7 +32,7 @@ pub fn as_messages(body: &Value) -> Value {
             None => messages.push(json!({"role": role, "content": [block]})),
         }
     }
-    json!({"model": body["model"], "messages": messages, "tools": body["tools"]})
+    json!({"model": body["model"], "messages": messages, "tools": body["tools"], "stream": body["stream"]})
 }
 
 fn text_of(content: &Value) -> String {
@@ -41,6 +41,31 @@ fn text_of(content: &Value) -> String {
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
     }
+}
+
+/// The events of a stream with this reply. Each item comes whole, and the deltas of its text or arguments before it.
+pub fn events(reply: &Value) -> Vec<Value> {
+    let mut begun = reply.clone();
+    begun["status"] = "in_progress".into();
+    begun["output"] = json!([]);
+    let mut events = vec![json!({"type": "response.created", "response": begun})];
+    for (n, item) in reply["output"].as_array().into_iter().flatten().enumerate() {
+        let mut open = item.clone();
+        open["status"] = "in_progress".into();
+        let (empty, delta, kind) = match item["type"].as_str() {
+            Some("message") => ("content", &item["content"][0]["text"], "response.output_text.delta"),
+            _ => ("arguments", &item["arguments"], "response.function_call_arguments.delta"),
+        };
+        open[empty] = if empty == "content" { json!([]) } else { "".into() };
+        events.push(json!({"type": "response.output_item.added", "output_index": n, "item": open}));
+        events.push(json!({"type": kind, "item_id": item["id"], "output_index": n, "content_index": 0, "delta": delta, "logprobs": []}));
+        events.push(json!({"type": "response.output_item.done", "output_index": n, "item": item}));
+    }
+    events.push(json!({"type": "response.completed", "response": reply}));
+    for (n, event) in events.iter_mut().enumerate() {
+        event["sequence_number"] = n.into();
+    }
+    events
 }
 
 /// A whole reply of the Responses API with these content blocks.
