@@ -64,6 +64,20 @@ fn a_silent_end_turn_is_continued_once_and_then_parked() {
 }
 
 #[test]
+fn a_session_is_continued_although_there_is_a_checkpoint() {
+    let world = world("", "");
+    let ask = "checkpoint save acp-1 --step review && ask-post -w acp-1 'And now?' -o yes=y -o no=n";
+    turns(&world, &[json!([{"run": ask}, {"say": "asked"}]), json!([{"say": "thanks"}])]);
+    let _watcher = world.watch();
+    world.ask_and_answer("acp-1");
+    world.closed("acp-1", "delivered", 1);
+    world.ok("ask-answer", &["acp-1", "yes"]);
+    world.closed("acp-1", "delivered", 2);
+    assert_eq!(called(&world).iter().filter(|name| *name == "session/new").count(), 1);
+    assert_eq!(world.status("acp-1")["auto"]["why"], "the session that asked: it is an agent's over ACP");
+}
+
+#[test]
 fn a_limit_on_money_holds_for_tokens_with_prices() {
     let world = world("prices = [2, 10]", "[limits]\nworkflow_cost = 1.5\n");
     let end = json!({"stopReason": "end_turn", "usage": {"inputTokens": 500_000, "outputTokens": 100_000, "totalTokens": 600_000}});

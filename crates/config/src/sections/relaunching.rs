@@ -27,8 +27,8 @@ section! {
     /// `[relaunch]`: when and how answers become runs.
     "relaunch" Relaunch {
         /// How an agent gets an answer. `"fresh"`: in a new session, with the checkpoint's path. `"resume"`: in a fork of the session that
-        /// asked, if askbox launched it and its transcript exists, else in a new one. `"auto"`: `fresh` if the question names a checkpoint,
-        /// otherwise `resume`. `relaunch status ID` says why.
+        /// asked, if askbox launched it and its transcript exists, else in a new one. `"auto"`: `fresh` if the question names a checkpoint
+        /// and the kind is not `"acp"`, otherwise `resume`. `relaunch status ID` says why.
         mode: Mode = Mode::Auto,
         /// The most live runs of all watchers together, at least 1. The others wait in the order of their answers. A run that a person
         /// starts by hand starts at once, and counts.

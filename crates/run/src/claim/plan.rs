@@ -116,7 +116,9 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
     let mode = if belongs_to_session { Mode::Resume } else { config.relaunch.mode };
     let by_auto = |why: &'static str| (mode == Mode::Auto).then_some(why);
     let fresh = |why: Option<String>, auto| Decided { begin: Begin::Fresh, why, auto: by_auto(auto), transcript: None };
-    let fresh_by_mode = mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint);
+    // A session over ACP is continued itself, not a copy of it, and its agent has not read how to work with a checkpoint.
+    let is_acp = matches!(sessions, Sessions::Acp);
+    let fresh_by_mode = mode == Mode::Fresh || (mode == Mode::Auto && carries_checkpoint && !is_acp);
     let asker = match (fresh_by_mode, mode) {
         (true, Mode::Fresh) => None,
         _ => Some(session_of_asker(mailbox, question, known)?),
@@ -132,7 +134,12 @@ fn begin(mailbox: &Mailbox, config: &Config, question: &Question, known: Option<
     }
     Ok(match (asker, session) {
         (Some(Asker::Session { id: from, of }), Some(found)) => {
-            let auto = by_auto("the session that asked, because the question has no checkpoint");
+            let why = if is_acp {
+                "the session that asked: it is an agent's over ACP"
+            } else {
+                "the session that asked, because the question has no checkpoint"
+            };
+            let auto = by_auto(why);
             Decided { begin: Begin::Fork { from, of }, why: None, auto, transcript: found.transcript() }
         }
         (Some(Asker::Session { id: from, .. }), None) => {
