@@ -214,7 +214,7 @@ fn the_ai_sdk_makes_the_call_that_its_user_changed() {
 }
 
 #[test]
-fn a_claude_session_of_node_makes_the_call_that_its_user_changed() {
+fn a_claude_session_of_node_makes_the_changed_call() {
     needs!("node", "node-sdks");
     makes_the_changed_call(Sdk::ClaudeJs);
 }
