@@ -1,8 +1,8 @@
 //! `askbox-acp`: stands between a supervisor of askbox and an agent that speaks the Agent Client Protocol. The supervisor starts it in
 //! place of the agent.
 //!
-//! It hears from the supervisor what `claude` would hear ([`command`]), and tells it the items that askbox reads out of any agent's stream
-//! ([`out`]). The session, the round's message and what follows a turn are its own: it reads the records of the attempt in the mailbox, and
+//! It hears from the supervisor what `claude` would hear (`command`), and tells it the items that askbox reads out of any agent's stream
+//! (`out`). The session, the round's message and what follows a turn are its own: it reads the records of the attempt in the mailbox, and
 //! writes one, `acp.json`.
 //!
 //! | file | idea |

@@ -100,7 +100,7 @@ impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
     }
 }
 
-/// Replaces [`AgentExit`] if no pidfd could be opened: waits on a thread of its own.
+/// Reports the exit if no pidfd could be opened: waits on a thread of its own.
 pub fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
     thread.run(move || {
         while processes::adopts_orphans() {

@@ -56,7 +56,7 @@ impl AgentInput {
         }
     }
 
-    /// True if [`MAX_UNREAD`] bytes wait for the agent.
+    /// True if 4 MiB wait for the agent.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Thread(queue) if queue.unread.load(Ordering::Relaxed) >= MAX_UNREAD)
     }
