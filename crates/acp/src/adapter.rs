@@ -213,14 +213,14 @@ fn read_agent(child: &mut Child, client: Arc<Mutex<Client>>, sender: Sender<Happ
     Ok(())
 }
 
-/// The conversation, and the process that it is with.
+/// The conversation and the agent's process.
 struct Adapter<'a> {
     talk: Talk<'a>,
     runner: Runner,
     happenings: Receiver<Happening>,
     process: Option<ProcessHandle>,
     was_signalled: bool,
-    /// The number of files that the supervisor was told of.
+    /// The number of files that the supervisor knows.
     files_told: usize,
 }
 

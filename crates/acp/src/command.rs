@@ -1,4 +1,4 @@
-//! What the supervisor says: the lines that `claude` reads on its standard input, as far as they mean something here.
+//! The lines of the supervisor. They are those that `claude` reads on its standard input; the others mean nothing here.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,8 +24,14 @@ pub(crate) enum Command {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
     User { message: Message },
-    ControlRequest {},
+    ControlRequest { request: Request },
     ControlResponse { response: Response },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+enum Request {
+    Interrupt,
 }
 
 #[derive(Deserialize)]
@@ -60,8 +66,7 @@ impl Command {
     pub(crate) fn read(line: &str) -> Option<Self> {
         let Response { request_id: request, response } = match serde_json::from_str(line).ok()? {
             Line::User { message } => return Some(Self::Tell(message.content)),
-            // The only one that is sent to a running agent is an interrupt.
-            Line::ControlRequest {} => return Some(Self::EndTurn),
+            Line::ControlRequest { request: Request::Interrupt } => return Some(Self::EndTurn),
             Line::ControlResponse { response } => response,
         };
         Some(match (response.behavior.as_str(), response.action.as_str()) {
@@ -100,5 +105,6 @@ mod tests {
             assert_eq!(Command::read(&line), Some(meant), "{line}");
         }
         assert_eq!(["", "{}", "[]", r#"{"type":"user"}"#].map(Command::read), [None, None, None, None]);
+        assert_eq!(Command::read(&claude::initialize("i")), None);
     }
 }

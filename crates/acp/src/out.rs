@@ -1,4 +1,4 @@
-//! What the supervisor hears: each item as one line of JSON on standard output.
+//! The lines to the supervisor: each item is one line of JSON on standard output.
 
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::StreamItem;

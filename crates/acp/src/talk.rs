@@ -83,7 +83,7 @@ pub(crate) struct SoFar {
     further_messages: u32,
     /// How many messages the agent got in this attempt.
     messages_sent: u32,
-    /// What the agent is told once its turn is over.
+    /// Texts for the agent, which it reads once its turn is over.
     untold: Vec<String>,
     /// True if the agent gets no further message.
     is_leaving: bool,

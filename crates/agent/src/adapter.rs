@@ -1,7 +1,7 @@
 //! Reads the output of an adapter: a program of askbox that talks with an agent in the agent's own protocol, such as `askbox-acp`.
 //!
 //! Each line is one [`StreamItem`] as JSON. An adapter reads what `claude` reads ([`claude::input`](crate::claude)), but for the first
-//! message, which it makes itself. What an agent says is in strings of JSON, so no words of an agent pass for an item.
+//! message, which it makes itself. The words of an agent stand in strings of JSON, so they never pass for an item.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub struct AdapterOutput {
     ledger: Ledger,
     /// True if the last turn is over, so that the next words begin another one.
     is_between_turns: bool,
-    /// The request that the agent has not answered, as long as no session has begun.
+    /// The request that waits for the agent's reply. `None` once a session has begun.
     unanswered: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl AdapterOutput {
                 (self.session_id, self.unanswered) = (Some(session_id.clone()), None);
             }
             // Nobody may decide about a part of a call or of a form.
-            StreamItem::Permission(asked) => asked.complete &= !is_cut,
+            StreamItem::Permission(asked) if is_cut => (asked.complete, asked.needs_nobody) = (false, None),
             StreamItem::Elicitation(asked) if is_cut => asked.schema = Value::Null,
             StreamItem::Generating(Generating::Text(words)) => self.this_turn().is_saying(words.raw()),
             StreamItem::Event(EventKind::Text { text, .. }) => self.this_turn().said(text.raw()),
@@ -92,7 +92,7 @@ mod tests {
             tool_name: "Bash".into(),
             input: serde_json::json!({ "command": command }),
             complete: true,
-            needs_nobody: None,
+            needs_nobody: Some("a rule names it".into()),
             cwd: Some("/w".into()),
             tool_use_id: "t".into(),
             description: "".into(),
@@ -124,7 +124,7 @@ mod tests {
         let mut lines = BoundedLines::with_limits(said.as_bytes(), Limits { string: 50, line: 4096, head: 64 });
         let mut output = AdapterOutput::default();
         let call = output.feed(&lines.next_line().unwrap().unwrap());
-        assert!(matches!(&call[..], [StreamItem::Permission(asked)] if !asked.complete), "{call:?}");
+        assert!(matches!(&call[..], [StreamItem::Permission(asked)] if !asked.complete && asked.needs_nobody.is_none()), "{call:?}");
         let form = output.feed(&lines.next_line().unwrap().unwrap());
         assert!(matches!(&form[..], [StreamItem::Elicitation(asked)] if asked.schema.is_null()), "{form:?}");
     }

@@ -11,7 +11,7 @@ use crate::stream::{Interpreter, StreamItem};
 pub enum AgentOutput {
     /// Claude Code's stream-json.
     Claude(Box<Interpreter>),
-    /// What an adapter says of an agent.
+    /// The items that an adapter tells of its agent.
     Adapter(AdapterOutput),
     /// The output of any program.
     Program(ProgramOutput),

@@ -2,10 +2,12 @@
 //! for ever. Such a line becomes a request of a method that no server has, with the id of the line, and so gets an error.
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
 /// The method of a line that cannot be read.
 pub(super) const UNREADABLE: &str = "askbox/unreadable";
+/// The longest line that is looked at, in bytes. The SDK reads on by itself in a longer one.
+const LONGEST: u64 = 16 << 20;
 /// The bytes that are read ahead of the SDK.
 const AHEAD: usize = 64 << 10;
 
@@ -14,8 +16,12 @@ pub(super) fn readable(input: impl AsyncRead + Unpin + Send + 'static) -> (Duple
     let (mut to_server, from_client) = tokio::io::duplex(AHEAD);
     let work = async move {
         let (mut input, mut line) = (BufReader::new(input), Vec::new());
-        while input.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-            if to_server.write_all(&as_request(std::mem::take(&mut line))).await.is_err() {
+        let mut is_within = false;
+        while (&mut input).take(LONGEST).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            let (was_within, ends) = (is_within, line.ends_with(b"\n"));
+            is_within = !ends;
+            let piece = std::mem::take(&mut line);
+            if to_server.write_all(&if was_within || !ends { piece } else { as_request(piece) }).await.is_err() {
                 return;
             }
         }

@@ -1,9 +1,9 @@
-//! What one line of the agent means.
+//! The meaning of one line of the agent.
 
 use crate::protocol::replies::Reply;
 use askbox_agent::stream::{PermissionRequest, StreamItem};
 
-/// A part of what one line of the agent means.
+/// A part of the meaning of one line of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// For the supervisor, as it is.
