@@ -503,7 +503,8 @@ impl App<'_> {
         match key.code {
             KeyCode::Esc => true,
             KeyCode::Char('c' | 'z') => key.modifiers.contains(KeyModifiers::CONTROL),
-            KeyCode::Char('q') => key.modifiers.is_empty() && self.q_leaves(),
+            // With Alt, it may be Escape and `q` that came at once.
+            KeyCode::Char('q') => !key.modifiers.contains(KeyModifiers::CONTROL) && self.q_leaves(),
             _ => false,
         }
     }
