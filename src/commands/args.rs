@@ -201,9 +201,15 @@ pub enum Command {
     /// Check another implementation of the mailbox protocol, and print what it violates
     ///
     /// COMMAND is a small harness around the implementation: it reads one JSON object a line and answers each with one.
-    /// docs/dev/conformance.md describes the lines. The mailboxes lie in a temporary folder. An operation that the harness does not support is skipped, and told.
+    /// The mailboxes lie in a temporary folder. An operation that the harness does not support is skipped, and told.
     /// The exit status is 1 if a check is violated.
-    #[command(after_help = "Examples:
+    #[command(after_help = "Lines, each with \"do\" and \"mailbox\", and their replies (docs/dev/conformance.md has all):
+  post question → question_id, repeated       answer workflow_id, question_id, value or declined, note, by → question_id
+  withdraw workflow_id, why → question_id     round workflow_id, question_id → state, question_id, document
+  save workflow_id, checkpoint → {}           load workflow_id → checkpoint           pending → questions
+  hash question, answer, n → question_hash, seen, of_its_machine, shown, answer_hash, derived_id
+
+Examples:
   $ askbox conformance --list
   $ askbox conformance -- python3 harness.py
   $ askbox conformance --only race-withdraw --races 200 -- ./harness

@@ -9,6 +9,7 @@ use crate::commands::args::programs;
 use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
 use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting;
 use askbox_mailbox::{Folder, Kind, Mailbox, Result, WorkflowId, read_question, text};
 
 /// The maximum number of words that are offered.
@@ -91,11 +92,11 @@ fn flag_with_value<'c>(program: &'c clap::Command, command: &'c clap::Command, f
 
 /// The waiting questions with their titles, in the order of the list.
 fn waiting(mailbox: &Mailbox) -> Vec<Offer> {
-    let row = |pending: list::Pending| {
+    let row = |pending: waiting::Pending| {
         let title = pending.document.map(|document| document.typed.title()).unwrap_or_default();
         (pending.workflow.to_string(), title)
     };
-    list::pending(mailbox, row).unwrap_or_default()
+    waiting::pending(mailbox, row).unwrap_or_default()
 }
 
 /// Everything that is not over.

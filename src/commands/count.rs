@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use askbox_cli::args::askbox_args::Count;
 use askbox_cli::program;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list::{self, Pending};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting::{self, Pending};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, read_question, text, time};
 
 /// The most bytes that Claude Code sends to its status line.
@@ -66,5 +67,5 @@ fn held(mailbox: &Mailbox, session: &str) -> Result<Vec<String>> {
         let left = left.map_or_else(String::new, |left| format!(", {} left", time::human(left)));
         Some(format!("{agent} waits for you{left}: ask-answer {}", question.workflow_id))
     };
-    Ok(list::pending(mailbox, in_words)?.into_iter().flatten().collect())
+    Ok(waiting::pending(mailbox, in_words)?.into_iter().flatten().collect())
 }

@@ -15,7 +15,7 @@ use askbox_cli::terminal::{columns, fitted};
 use askbox_mailbox::dialogs::{self, Dialog};
 use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, text, time};
 use askbox_watch::codex;
@@ -87,12 +87,12 @@ fn of_other(program: Program) -> impl Iterator<Item = Listed> {
 }
 
 fn waiting(mailbox: &Mailbox) -> Result<Waiting> {
-    let of_session = |pending: list::Pending| {
+    let of_session = |pending: waiting::Pending| {
         let question = pending.document.ok()?.typed;
         Some((question.live?.session.to_string(), question.workflow_id))
     };
     let mut waiting = Waiting::new();
-    for (session, workflow) in list::pending(mailbox, of_session)?.into_iter().flatten() {
+    for (session, workflow) in waiting::pending(mailbox, of_session)?.into_iter().flatten() {
         waiting.entry(session).or_default().push(workflow);
     }
     Ok(waiting)

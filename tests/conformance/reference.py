@@ -182,13 +182,16 @@ def find(box, request):
     if wanted is not None:
         check_round(wanted)
     for _ in range(2):
+        last = None
         for state in ("pending", "answered"):
             found = box.document(state, f"{workflow}.json")
             if found and wanted in (None, box.id_of(found)):
-                return {"state": state, "question_id": box.id_of(found), "document": found}
+                last = {"state": state, "question_id": box.id_of(found), "document": found}
         for state in ("running", "parked", "closed"):
             if wanted and (found := box.document(state, f"{workflow}.{wanted}.json")):
-                return {"state": "closed" if BREAK == "state" else state, "question_id": wanted, "document": found}
+                last = {"state": "closed" if BREAK == "state" else state, "question_id": wanted, "document": found}
+        if last:
+            return last
     if BREAK == "round-id" and wanted:
         path = os.path.join(box.path, "pending", wanted + ".json")
         path = path if os.path.exists(path) else box.below(wanted + ".json")

@@ -82,6 +82,24 @@ fn an_answer_that_nobody_accepted_leaves_the_checkpoint() {
     assert_eq!(world.sh("checkpoint get w user_answer"), "no");
 }
 
+#[test]
+fn a_question_with_an_answer_waits_no_more_although_its_file_is_there() {
+    let looks = [
+        ("ask-answer list", "no question is pending"),
+        ("ask-answer list --json", ""),
+        ("ask-answer show w", "answered"),
+        ("ask-answer show w --json | jq -r .state", "answered"),
+    ];
+    for (look, expected) in looks {
+        let world = World::new();
+        world.sh("ask-post -w w 'Deploy?' -t yes_no && cp m/pending/w.json kept && ask-answer w yes");
+        // The program that answered was killed before it removed the question.
+        world.sh("mv kept m/pending/w.json");
+        let said = world.sh(&format!("{look} 2>&1"));
+        assert!(said.contains(expected) && (!expected.is_empty() || said.is_empty()), "{look}: {said}");
+    }
+}
+
 mod promises {
     use super::*;
 

@@ -47,9 +47,7 @@ pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
 
 /// Prints the checkpoints. A missing mailbox counts as empty.
 pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
-    let Some(mailbox) = mailbox else {
-        return Ok(());
-    };
+    let Some(mailbox) = mailbox else { return Ok(()) };
     let mut ids = list::workflows(mailbox, Folder::Checkpoints)?;
     ids.sort_unstable();
     let mut rows = Vec::new();

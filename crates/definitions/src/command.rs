@@ -96,9 +96,7 @@ fn description(agents: &[Agent]) -> String {
 }
 
 fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
-    let Some(agent) = catalog.agents.iter().find(|a| a.name == name) else {
-        return Err(missing(catalog, name));
-    };
+    let Some(agent) = catalog.agents.iter().find(|a| a.name == name) else { return Err(missing(catalog, name)) };
     catalog.problems.iter().filter(|p| p.file == agent.file).for_each(complain);
     if as_json {
         program::print_json(agent)?;

@@ -16,12 +16,13 @@ use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::{list, near_id};
+use crate::listing::near_id;
+use crate::overview::waiting;
+use crate::round;
 use crate::transitions::accept::{self, Accepted, Decision, On};
 use crate::transitions::post::{self, IfPending, Receipt};
 use crate::transitions::{settle, withdraw};
 use crate::who::caller::Caller;
-use crate::{read_question, round};
 
 /// The sleep between two looks if the system has no file events for the mailbox.
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -77,7 +78,7 @@ impl Mailbox {
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read.
     pub fn pending(&self) -> Result<Vec<Question>> {
-        let rows = list::pending(self, |row| row.document.ok().map(|document| document.typed))?;
+        let rows = waiting::pending(self, |row| row.document.ok().map(|document| document.typed))?;
         Ok(rows.into_iter().flatten().collect())
     }
 
@@ -88,7 +89,7 @@ impl Mailbox {
     /// - [`Error::NotFound`] if the workflow never asked. [`Error::Conflict`] if its last question is answered or over.
     /// - [`Error::Invalid`] if the question's file is refused. [`Error::Io`] if the system refuses.
     pub fn answer(&self, workflow: &WorkflowId) -> Result<PendingQuestion<'_>> {
-        let Some(mut question) = disk::if_there(read_question::pending(self, workflow))?.map(|document| document.typed) else {
+        let Some(mut question) = disk::if_there(settle::waiting(self, workflow))?.map(|document| document.typed) else {
             return Err(nothing_waits(self, workflow));
         };
         let round = round::of_pending(self, &question)?;

@@ -70,8 +70,8 @@
 //! | `transitions` | the transitions: post, intake, answer, expire, withdraw, close, settle |
 //! | `trust` | decides which answers the operator trusts, and signs answers |
 //! | `checkpoints` | the state of a workflow, for a fresh process that resumes it |
-//! | `listing` | lists of what the mailbox holds |
-//! | `overview` | what lies in the mailbox over time: past rounds, all workflows |
+//! | `listing` | lists of the names that the mailbox holds |
+//! | `overview` | what lies in the mailbox, for people: the questions that wait, past rounds, all workflows |
 //! | `derived` | files that keep what many other files come to, and the rule of when they count |
 //! | `attachments` | the files that a person is shown beside a question |
 //! | `quarantine` | files that cannot be used, what they hold, and the rounds that they belong to |

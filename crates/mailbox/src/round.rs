@@ -105,6 +105,30 @@ pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<
         && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
 }
 
+/// True if the question in `pending/` is over, because the program that ended it died before it removed the file, or a power cut brought the
+/// file back: it has `closed`, its answer lies in `answered/`, or its round was claimed or closed. A signed answer that was taken back may lie
+/// in `answered/` again, and ends nothing.
+pub fn is_over(mailbox: &Mailbox, pending: &Question) -> bool {
+    let was_taken_back = pending.taken_back.as_ref().is_some_and(|back| !back.withdrawn.is_empty());
+    pending.closed.is_some()
+        || pending.round().is_some_and(|round| is_claimed_or_closed(mailbox, &round))
+        || !was_taken_back && answer_to(mailbox, pending).is_ok_and(|answered| answered.is_some())
+}
+
+/// Returns the document in `answered/` if it answers the question that lies in `pending/`.
+///
+/// # Errors
+/// Those of [`round_of`].
+pub(super) fn answer_to(mailbox: &Mailbox, pending: &Question) -> Result<Option<QuestionDocument>> {
+    let path = mailbox.document(Folder::Answered, &pending.workflow_id);
+    let Ok(document) = read_question::document(&path) else { return Ok(None) };
+    // A copy without an answer (`cp pending/x answered/x`) answers nothing.
+    let Some(answer) = &document.typed.answer else { return Ok(None) };
+    let is_its = round_of(mailbox, &document.typed)? == round_of(mailbox, pending)?
+        && !is_asked_again(&mailbox.document(Folder::Pending, &pending.workflow_id), pending, Some(answered_at(&path, answer)));
+    Ok(is_its.then_some(document))
+}
+
 /// True if a round lies in `running/`, `parked/` or `closed/`.
 pub fn is_claimed_or_closed(mailbox: &Mailbox, round: &RoundId) -> bool {
     CLAIMED_OR_CLOSED.iter().any(|f| disk::exists(mailbox.round(*f, round)))

@@ -7,7 +7,7 @@ use askbox_cli::ask_answer::answering;
 use askbox_cli::checkpoint;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::Stored;
-use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting;
 use askbox_mailbox::transitions::accept::{self, Decision};
 use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Answer, AnswerValue, Checkpoint, Error, Mailbox, QuestionId, Result, Through, WorkflowId, round, text, time};
@@ -26,7 +26,7 @@ const CHANNEL: &str = "mcp";
 /// `list_questions`
 pub(super) fn questions(desk: &Desk) -> Result<String> {
     let Some(mailbox) = desk.mailbox_if_there()? else { return Ok("no question waits\n".into()) };
-    let rows = list::pending(&mailbox, |pending| match pending.document {
+    let rows = waiting::pending(&mailbox, |pending| match pending.document {
         Ok(document) => {
             let question = &document.typed;
             let age = question.asked_at().map(|at| format!(" ({} ago)", time::human(time::since(at)))).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::known::HostView;
 use crate::remote_question::RemoteQuestion;
 use askbox_mailbox::address::Address;
-use askbox_mailbox::listing::list::{self, Pending, Rank};
+use askbox_mailbox::overview::waiting::{self as questions, Pending, Rank};
 use askbox_mailbox::{Mailbox, Question, Result};
 
 /// A question that waits somewhere.
@@ -43,7 +43,7 @@ impl Waiting<'_> {
 pub fn all<Row>(mailbox: Option<&Mailbox>, hosts: &[HostView], row: impl Fn(Waiting<'_>) -> Row) -> Result<Vec<Row>> {
     let with_rank = |waiting: Waiting<'_>| ((Rank::of_question(waiting.question()), waiting.address()), row(waiting));
     let mut rows = match mailbox {
-        Some(mailbox) => list::pending(mailbox, |pending| with_rank(Waiting::Here(&pending)))?,
+        Some(mailbox) => questions::pending(mailbox, |pending| with_rank(Waiting::Here(&pending)))?,
         None => Vec::new(),
     };
     for host in hosts {

@@ -15,6 +15,7 @@ use crate::housekeeping::Housekeeping;
 use crate::launch::launches::Launches;
 use crate::look::due_dates;
 use crate::look::events::Events;
+use crate::look::overdue::Dues;
 use crate::look::parents::{self, Parents};
 use crate::look::questions::{self, Questions};
 use crate::messages::{Left, Options, WatchMessage};
@@ -139,7 +140,8 @@ impl<'a> Watcher<'a> {
             }
             self.questions.sweep_some(&self.served, &mut self.dates, &self.news);
             self.look_again();
-            due_dates::handle_due(&self.served, &mut self.dates, &mut self.launches, &mut self.questions, &mut self.events, &self.news);
+            let mut dues = Dues { served: &self.served, dates: &mut self.dates, questions: &mut self.questions, news: &self.news };
+            due_dates::handle_due(&mut dues, &mut self.launches, &mut self.events);
             self.parents.wake_changed(&self.served, &mut self.dates, &mut self.launches);
             if self.dates.is_time_to_look_around() {
                 if !self.served.by_service() && presence::anybody(&self.served.mailbox)? {
@@ -201,7 +203,8 @@ impl<'a> Watcher<'a> {
             WatchMessage::AwaitedFile(Hint::At(path)) => self.events.look_for_file(&mut self.dates, &path),
             WatchMessage::AwaitedFile(Hint::Anywhere) => self.look_at_everything(false, false),
             WatchMessage::Looked(timer, there) => {
-                self.events.apply_look(&self.served, &mut self.dates, &mut self.questions, &self.news, *timer, there);
+                let mut dues = Dues { served: &self.served, dates: &mut self.dates, questions: &mut self.questions, news: &self.news };
+                self.events.apply_look(&mut dues, *timer, there);
             }
         }
         ControlFlow::Continue(())

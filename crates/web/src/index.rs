@@ -13,7 +13,8 @@ use askbox_cli::ask_answer::filter::Facts;
 use askbox_cli::program;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::family::lineage::{self, Kin};
-use askbox_mailbox::listing::list::{self, Rank};
+use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting::Rank;
 use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Folder, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, round, text};
 

@@ -31,9 +31,7 @@ pub fn run(args: &[OsString]) -> u8 {
         calls: 0,
     };
     for line in std::io::stdin().lock().lines() {
-        let Ok(message) = line.map_err(drop).and_then(|l| serde_json::from_str::<Value>(&l).map_err(drop)) else {
-            return 1;
-        };
+        let Ok(message) = line.map_err(drop).and_then(|l| serde_json::from_str::<Value>(&l).map_err(drop)) else { return 1 };
         if message["type"] == "user" && agent.turn(&message).is_err() {
             // The reader of the output is gone.
             return 1;

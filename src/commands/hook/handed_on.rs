@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::commands::hook::event::Session;
 use askbox_cli::ask_answer::{answering, ask_user_question};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::overview::waiting;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::{Mailbox, Outcome, Question, Result, Through, WorkflowId, round, text};
 use askbox_run::asking::place;
@@ -48,7 +48,7 @@ fn asked(mailbox: &Mailbox, shown: &Value) -> Option<(WorkflowId, On)> {
             && question.live.is_none()
             && ask_user_question::to_input(question)["questions"] == *shown
     };
-    let found = list::pending(mailbox, |pending| {
+    let found = waiting::pending(mailbox, |pending| {
         let question = pending.document.ok()?.typed;
         let round = is_it(&question).then(|| round::of_pending(mailbox, &question).ok()).flatten()?;
         Some((pending.workflow, On::question(&round, &question).ok()?))

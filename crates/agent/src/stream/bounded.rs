@@ -59,9 +59,7 @@ pub fn exact(raw: Raw<'_>) -> Option<Value> {
 /// The input of a tool for an event, with shortened strings. If the input is too large or nested too deep, the beginning of its JSON as
 /// a string.
 pub(crate) fn input(raw: Raw<'_>) -> Value {
-    let Some(json) = raw.map(RawValue::get) else {
-        return Value::Null;
-    };
+    let Some(json) = raw.map(RawValue::get) else { return Value::Null };
     if json.len() <= INPUT_STRING {
         if let Some(value) = exact(raw) {
             return value;

@@ -178,9 +178,7 @@ impl<R: Read> BoundedLines<R> {
     /// # Errors
     /// The error of the input, except `Interrupted`, which is retried. No byte is lost: the next call continues.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
-        let Some((found, torn)) = self.find()? else {
-            return Ok(None);
-        };
+        let Some((found, torn)) = self.find()? else { return Ok(None) };
         let Self { buffer, long, lossy, .. } = self;
         let (bytes, size, over_limit) = match found {
             Found::InBuffer(range) => {

@@ -21,6 +21,7 @@ pub fn at_random_moments(case: &mut Case<'_>, operation: &str) -> Verdict {
     let begun = Instant::now();
     harness.ask(&attempt.request)?.done(&attempt.request)?;
     let length = begun.elapsed();
+    attempt.judge(case, true, "not killed")?;
     for n in 0..case.runner.kills {
         let attempt = Attempt::prepare(case, operation, &format!("kill-{n}"))?;
         let mut harness = case.runner.start_ready()?;
@@ -40,6 +41,7 @@ pub fn at_system_calls(case: &mut Case<'_>) -> Verdict {
     each(WRITES, |operation| {
         let attempt = Attempt::prepare(case, operation, &format!("{operation}-whole"))?;
         let points = strace::points(case, &attempt.request)?;
+        attempt.judge(case, true, "not killed")?;
         let step = points.len().div_ceil(case.runner.kills.max(1)).max(1);
         for (n, (call, count)) in points.iter().step_by(step).enumerate() {
             let attempt = Attempt::prepare(case, operation, &format!("{operation}-{n}"))?;

@@ -37,7 +37,7 @@ pub fn waits(case: &mut Case<'_>) -> Verdict {
             Some(Reply::Refused(..)) if !changed => Ok(()),
             Some(Reply::Unsupported) => lacks(&request),
             None if !changed => match harness.receive(case.runner.limit)? {
-                Some(Reply::Done(_)) => Ok(()),
+                Some(Reply::Done(_)) => has_changed(case, &files, &request),
                 Some(Reply::Unsupported) => lacks(&request),
                 other => violated(format!("{operation} does not take place once locks/{stripe} is free: {other:?}")),
             },
@@ -52,9 +52,9 @@ pub fn of_one_workflow(case: &mut Case<'_>) -> Verdict {
     let all: Vec<_> = vectors::stripes()?.into_iter().collect();
     each(MOVES.into_iter().enumerate(), |(n, operation)| {
         let (workflow, stripe) = all.get(n).cloned().unwrap_or_default();
-        let (request, _) = a_move(case, operation, &workflow)?;
+        let (request, files) = a_move(case, operation, &workflow)?;
         let others = (0..=255_u8).map(|n| format!("{n:02x}")).filter(|name| *name != stripe);
-        takes_place(case, &request, others, &format!("{operation} of {workflow:.20} waits for another lock than locks/{stripe}"))
+        takes_place(case, &request, &files, others, &format!("{operation} of {workflow:.20} waits for another lock than locks/{stripe}"))
     })
 }
 
@@ -63,19 +63,20 @@ pub fn posts_take_none(case: &mut Case<'_>) -> Verdict {
     case.make()?;
     vectors::stripes()?.into_iter().try_for_each(|(workflow, stripe)| {
         let words = format!("a post of {workflow:.20} waits for locks/{stripe}");
-        takes_place(case, &case.request("post", json!({"question": question(&workflow)})), [stripe], &words)
+        let files = vec![(format!("pending/{workflow}.json"), None)];
+        takes_place(case, &case.request("post", json!({"question": question(&workflow)})), &files, [stripe], &words)
     })
 }
 
 /// Requires that a request takes place while these locks are held.
-fn takes_place(case: &Case<'_>, request: &Value, stripes: impl IntoIterator<Item = String>, words: &str) -> Verdict {
+fn takes_place(case: &Case<'_>, request: &Value, files: &Before, stripes: impl IntoIterator<Item = String>, words: &str) -> Verdict {
     let mut harness = case.runner.start_ready()?;
     let held: Vec<_> = stripes.into_iter().map(|name| Lock::acquire(&case.mailbox.join("locks").join(name))).collect::<Result<_, _>>()?;
     harness.send(request);
     let reply = harness.receive(case.runner.limit.min(GIVES_UP))?;
     drop(held);
     match reply {
-        Some(Reply::Done(_)) => Ok(()),
+        Some(Reply::Done(_)) => has_changed(case, files, request),
         Some(Reply::Unsupported) => lacks(request),
         other => violated(format!("{words}: {other:?}")),
     }
@@ -92,10 +93,17 @@ pub fn files_stay(case: &mut Case<'_>) -> Verdict {
         let _open = std::fs::File::open(&file).io("open", &file)?;
         let inode = || file.symlink_metadata().map(|metadata| metadata.ino()).ok();
         let before = inode();
-        let (request, _) = a_move(case, operation, &workflow)?;
+        let (request, files) = a_move(case, operation, &workflow)?;
         case.runner.ask(&request)?.done(&request)?;
+        has_changed(case, &files, &request)?;
         require(inode() == before, || format!("{operation} replaced or removed locks/{stripe}"))
     })
+}
+
+/// Requires that what was acknowledged is there.
+fn has_changed(case: &Case<'_>, files: &Before, request: &Value) -> Verdict {
+    let is_done = files.iter().any(|(file, before)| case.bytes(file) != *before);
+    require(is_done, || format!("{} is acknowledged, and no file changed", shortened(request)))
 }
 
 type Before = Vec<(String, Option<Vec<u8>>)>;

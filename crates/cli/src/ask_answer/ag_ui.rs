@@ -192,9 +192,7 @@ impl Resumed {
             (Status::Resolved, None | Some(Value::Null)) => return wrong("is missing", "write the answer, or the status `cancelled`"),
             (Status::Resolved, Some(payload)) => payload,
         };
-        let Some(approval) = &question.approval else {
-            return answering::from_json(question, payload.to_string().as_bytes(), person);
-        };
+        let Some(approval) = &question.approval else { return answering::from_json(question, payload.to_string().as_bytes(), person) };
         match Decision::deserialize(payload) {
             Ok(Decision { approved: false, edited_args: None }) => Ok(person.declined(None)),
             Ok(Decision { approved: true, edited_args: None }) => Ok(person.value(ONCE.into())),

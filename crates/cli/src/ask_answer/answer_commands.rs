@@ -274,9 +274,7 @@ fn open_inbox(args: &AskAnswer, context: &Context, workflow: Option<&WorkflowId>
     if program::env("TERM").is_some_and(|terminal| terminal == "dumb") {
         return Err(Error::usage("the inbox needs a terminal that can move its cursor (TERM=dumb)", hint));
     }
-    let Some(workflow) = workflow else {
-        return Err(inbox_program(&args.common.open_to_answer(context)?, None, &named(args)?));
-    };
+    let Some(workflow) = workflow else { return Err(inbox_program(&args.common.open_to_answer(context)?, None, &named(args)?)) };
     let mailbox = args.common.open()?;
     // An unknown id is an error before the screen changes.
     answering::question(&mailbox, workflow)?;

@@ -30,9 +30,7 @@ pub fn edit(
     below: &str,
     input: Option<&Path>,
 ) -> Result<Option<String>> {
-    let Some(approval) = &question.approval else {
-        return Err(Error::failed("no call is asked about", "look at the question again"));
-    };
+    let Some(approval) = &question.approval else { return Err(Error::failed("no call is asked about", "look at the question again")) };
     let Some(editable) = &approval.editable else {
         let from_here = if id.contains(':') { " from here" } else { "" };
         return Err(Error::usage(

@@ -10,7 +10,7 @@ use crate::person::warn_of_queue;
 use crate::program::{self, Context};
 use crate::terminal::columns::{self, Row, Table};
 use crate::terminal::{fitted, screen};
-use askbox_mailbox::listing::list::{self, Pending};
+use askbox_mailbox::overview::waiting::{self, Pending};
 use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
 use askbox_mailbox::{Mailbox, Question, QuestionId, Result, WorkflowId, document, read_question, round, text, time};
 use askbox_run::story::Teller;
@@ -26,16 +26,14 @@ const WITH_PROJECT: usize = 80;
 /// A mailbox that does not exist yet counts as empty.
 pub fn pending(mailbox: Option<&Mailbox>, context: &Context, words: &str, as_json: bool) -> Result<()> {
     filter::check(words)?;
-    let Some(mailbox) = mailbox else {
-        return Ok(());
-    };
+    let Some(mailbox) = mailbox else { return Ok(()) };
     let held = quarantined_round::all(mailbox)?;
     if as_json {
         return print_json(mailbox, words, &held);
     }
     let has_project = screen::columns().is_none_or(|columns| columns >= WITH_PROJECT);
     let row = |cells: &Cells| if has_project { Table::row(cells) } else { Table::row(&without_project(cells)) };
-    let found = list::pending(mailbox, |p| cells_if_fits(Some(mailbox), &p, words).as_ref().map(row))?;
+    let found = waiting::pending(mailbox, |p| cells_if_fits(Some(mailbox), &p, words).as_ref().map(row))?;
     let held = held.iter().map(held_row).collect::<Vec<_>>();
     let rows: Vec<Row> = found.into_iter().flatten().chain(held.iter().map(row)).collect();
     warn_of_queue(&Teller::new(mailbox, context.loaded()));
@@ -129,10 +127,8 @@ fn cells(mailbox: Option<&Mailbox>, pending: &Pending) -> Cells {
 /// If the mailbox cannot be read.
 pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
     filter::check(words)?;
-    let Some(mailbox) = mailbox else {
-        return Ok(());
-    };
-    let fitting = list::pending(mailbox, |pending| fits(Some(mailbox), &pending, words).then_some(pending.workflow))?;
+    let Some(mailbox) = mailbox else { return Ok(()) };
+    let fitting = waiting::pending(mailbox, |pending| fits(Some(mailbox), &pending, words).then_some(pending.workflow))?;
     for workflow in fitting.into_iter().flatten() {
         let question = match read_question::pending(mailbox, &workflow) {
             Ok(document) => document.typed,
@@ -154,15 +150,12 @@ pub fn interrupts(mailbox: Option<&Mailbox>, words: &str) -> Result<()> {
 fn print_json(mailbox: &Mailbox, words_wanted: &str, held: &[QuarantinedRound]) -> Result<()> {
     let room = Cell::new(KEPT);
     let kept = |p: Pending| -> Result<Option<(WorkflowId, Option<Box<str>>)>> {
-        if !fits(Some(mailbox), &p, words_wanted) {
-            return Ok(None);
-        }
-        let object = in_json(&p)?;
+        let Some(object) = json_if_fits(Some(mailbox), &p, words_wanted)? else { return Ok(None) };
         let left = room.get().checked_sub(object.len());
         room.set(left.unwrap_or(room.get()));
         Ok(Some((p.workflow, left.map(|_| object.into_boxed_str()))))
     };
-    for row in list::pending(mailbox, kept)? {
+    for row in waiting::pending(mailbox, kept)? {
         let object = match row? {
             None => continue,
             Some((_, Some(object))) => object,

@@ -1,9 +1,11 @@
-//! What lies in the mailbox over time, for people who look: past rounds, and all workflows.
+//! What lies in the mailbox, for people who look: the questions that wait, past rounds, and all workflows.
 //!
 //! | file | idea |
 //! |---|---|
+//! | `waiting` | the questions that wait, in the order of the inbox |
 //! | `past_rounds` | rounds that are over, or whose answer is taken, the newest first |
 //! | `known_workflows` | every workflow that left a trace |
 
 pub mod known_workflows;
 pub mod past_rounds;
+pub mod waiting;

@@ -52,26 +52,22 @@ pub fn settle(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Option<QuestionD
         }
     }
     let answered = mailbox.document(Folder::Answered, workflow);
-    // A copy without an answer (`cp pending/x answered/x`) answers nothing.
-    if let Ok(mut document) = read_question::document(&answered)
+    if let Some(mut document) = round::answer_to(mailbox, &pending.typed)?
         && let Some(answer) = &document.typed.answer
     {
-        let round = round::round_of(mailbox, &pending.typed)?;
-        let at = Some(round::answered_at(&answered, answer));
-        if round::round_of(mailbox, &document.typed)? == round && !round::is_asked_again(&path, &pending.typed, at) {
-            if !withdrawn::holds(&pending.typed, &document.typed, answer) {
-                // If this answer is refused, the question waits again, from this file.
-                if withdrawn::carry_over(&pending.typed, &mut document.typed) {
-                    document.update()?;
-                    disk::replace(&answered, &document.to_file_within(MAX_TAKEN_BACK)?)?;
-                }
-                retire::retire_pending(mailbox, &round, at)?;
-                return Ok(None);
+        let (round, at) = (round::round_of(mailbox, &pending.typed)?, Some(round::answered_at(&answered, answer)));
+        if !withdrawn::holds(&pending.typed, &document.typed, answer) {
+            // If this answer is refused, the question waits again, from this file.
+            if withdrawn::carry_over(&pending.typed, &mut document.typed) {
+                document.update()?;
+                disk::replace(&answered, &document.to_file_within(MAX_TAKEN_BACK)?)?;
             }
-            let entry = Entry::about_round("refused", &round).answer(document.typed.hash().ok(), answer).by(&answer.by);
-            quarantine(mailbox, &answered, workflow.file_name(), withdrawn::WHY)?;
-            audit::record(mailbox, entry.why(withdrawn::WHY));
+            retire::retire_pending(mailbox, &round, at)?;
+            return Ok(None);
         }
+        let entry = Entry::about_round("refused", &round).answer(document.typed.hash().ok(), answer).by(&answer.by);
+        quarantine(mailbox, &answered, workflow.file_name(), withdrawn::WHY)?;
+        audit::record(mailbox, entry.why(withdrawn::WHY));
     }
     user_answer::clear_unaccepted(mailbox, &pending.typed)?;
     Ok(Some(pending))
@@ -108,14 +104,14 @@ pub fn settled_pending(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<Questio
     settle(mailbox, lock)?.map_or_else(|| read_question::pending(mailbox, lock.workflow()), Ok)
 }
 
-/// Reads the question that waits in `pending/`. If its withdrawal was interrupted, completes that first: the question is over, so nobody may
-/// be shown it as one that waits. A mailbox that cannot be written is read as it is.
+/// Reads the question that waits in `pending/`. If it is over, and the program that ended it died, completes that first: nobody may be
+/// shown it as one that waits. A mailbox that cannot be written is read as it is.
 ///
 /// # Errors
 /// Those of [`read_question::pending`]. If no question is pending, `is_missing_file()` of the error is true.
 pub fn waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<QuestionDocument> {
     let document = read_question::pending(mailbox, workflow)?;
-    if document.typed.closed.is_none() {
+    if !round::is_over(mailbox, &document.typed) {
         return Ok(document);
     }
     match mailbox.lock(workflow).and_then(|lock| settled_pending(mailbox, &lock)) {

@@ -169,9 +169,7 @@ fn host_of(id: &Address) -> &str {
 
 /// Looks at an address. If the question no longer waits, asks its machine how it ended.
 pub(super) fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
-    let Some(host) = &id.host else {
-        return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID"));
-    };
+    let Some(host) = &id.host else { return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID")) };
     let peers = connect(context, Some(host))?;
     peers.settle_with(host, NAMED_WAITS);
     let views = views(&peers, Some(host))?;

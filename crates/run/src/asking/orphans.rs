@@ -79,9 +79,7 @@ pub fn end_answered(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     };
     // An answer to another question is its asker's.
     let answered = read_question::document(&mailbox.document(Folder::Answered, workflow)).ok().map(|document| document.typed);
-    let Some(round) = answered.filter(|question| question.live.is_some()).and_then(|question| question.round()) else {
-        return Ok(());
-    };
+    let Some(round) = answered.filter(|question| question.live.is_some()).and_then(|question| question.round()) else { return Ok(()) };
     // The answer reaches nobody, so it does not matter who gave it.
     match claim::for_asker(mailbox, &round, &Policy::default())? {
         ClaimAttempt::Claimed(claim) => {

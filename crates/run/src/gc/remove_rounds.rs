@@ -37,9 +37,7 @@ impl Gc<'_> {
     }
 
     fn remove_round(&mut self, lock: &WorkflowLock, round: &RoundId) -> Result<()> {
-        let Some(_held) = self.hold(round)? else {
-            return Err(Error::conflict("its run is still live", "the next gc takes it"));
-        };
+        let Some(_held) = self.hold(round)? else { return Err(Error::conflict("its run is still live", "the next gc takes it")) };
         if self.may_go(round, false)? { self.remove_held(lock, round) } else { Ok(()) }
     }
 

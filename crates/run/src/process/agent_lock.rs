@@ -77,9 +77,7 @@ pub fn holder(path: &Path) -> String {
 pub fn end_holders(path: &Path, grace: Duration, patience: Duration) -> Result<bool> {
     while is_held(path)? {
         let seen = lock_holder(path).map(|holder| holder.pid);
-        let Some(process) = seen.and_then(ProcessHandle::open) else {
-            return Lock::is_free_within(path, patience);
-        };
+        let Some(process) = seen.and_then(ProcessHandle::open) else { return Lock::is_free_within(path, patience) };
         // Another process may have got this number before it was opened. If it still holds the lock, it is the agent.
         if lock_holder(path).map(|holder| holder.pid) != seen {
             continue;

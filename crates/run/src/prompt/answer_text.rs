@@ -102,9 +102,7 @@ fn replied(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run) -
             "A person has ended this wait before what it waited for came. Do not wait for it again: go on without it, or end your turn and say what is missing.{note}"
         ));
     }
-    let (Outcome::Answered, Some(value)) = (outcome, value) else {
-        return Ok(words::declined(answer));
-    };
+    let (Outcome::Answered, Some(value)) = (outcome, value) else { return Ok(words::declined(answer)) };
     if value.to_text().len() > INLINE_ANSWER {
         let path = long_answer(mailbox, run);
         disk::touch_folder(&run.folder(mailbox))?;

@@ -132,9 +132,7 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
     if delivery == Delivery::Session && is_claimed && heard.is_none() && give_back(mailbox, config, &document, round, orphans)? {
         return Ok(Recovered::Over);
     }
-    let Some(last) = last else {
-        return first_attempt(mailbox, config, &document, round, orphans);
-    };
+    let Some(last) = last else { return first_attempt(mailbox, config, &document, round, orphans) };
     match last.state {
         RunState::Claimed => match delivery {
             Delivery::Launch | Delivery::Dialog => Ok(Recovered::Claimed(Box::new(last))),

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use crate::attempt::record::{self, Record, Run, RunState};
 use crate::claim::{self, Claim, OnRecord, Taken};
 use crate::process::agent_lock;
+use crate::process::launch::Handed;
 use crate::supervise::event_log;
+use askbox_config::Config;
 use askbox_mailbox::disk::{Lock, Staged};
 use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::{Error, Folder, Mailbox, QuestionDocument, Result, RoundId, disk, read_question, text, time};
@@ -121,6 +123,15 @@ impl OwnedAttempt {
             Stage::OnRecord(_) => Record::read(mailbox, &run.round(), run.attempt)?.stage(run).map(Some),
             Stage::Taken(_) => Ok(None),
         }
+    }
+
+    /// Begins the attempt with its record durable, for an agent that may work before it was told anything.
+    pub(crate) fn begin_durably(&mut self, mailbox: &Mailbox, config: &Config) -> Result<(QuestionDocument, Handed)> {
+        let document = self.take_document(mailbox)?;
+        let handed = Handed::new(config, &document.typed, &self.run);
+        self.begin(mailbox, &handed.nonce)?.map_or(Ok(()), Staged::replace_ahead)?;
+        self.make_durable(mailbox, &document)?;
+        Ok((document, handed))
     }
 
     /// Writes the attempt's `run.json` if it has none. If that fails the claim is undone, so no process of the attempt may be alive.

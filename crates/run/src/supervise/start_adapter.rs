@@ -3,14 +3,13 @@
 //! The adapter reads the records of the attempt, opens the session and makes the first message by itself. It may start the agent before it
 //! reads anything. So the attempt's record is durable before it starts.
 
-use crate::process::launch::{self, Handed, SessionStart};
+use crate::process::launch::{self, SessionStart};
 use crate::process::{permitted, programs};
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::adapter::AdapterOutput;
 use askbox_agent::output::AgentOutput;
 use askbox_config::{Runner, RunnerKind};
 use askbox_mailbox::Result;
-use askbox_mailbox::disk::Staged;
 
 /// Launches the adapter of an attempt.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
@@ -20,10 +19,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     programs::of_runner(runner)?;
     let adapter = programs::adapter()?;
     let folder = permitted::of_launch(config, &attempt.run)?;
-    let document = attempt.take_document(mailbox)?;
-    let handed = Handed::new(config, &document.typed, &attempt.run);
-    attempt.begin(mailbox, &handed.nonce)?.map_or(Ok(()), Staged::replace_ahead)?;
-    attempt.make_durable(mailbox, &document)?;
+    let (_, handed) = attempt.begin_durably(mailbox, config)?;
     let run = &attempt.run;
     let call = launch::adapter_call(mailbox, run, runner, &handed, &adapter);
     let spawned = started_agent::spawn(mailbox, run, &call, &folder, SessionStart::New, RunnerKind::Acp)?;

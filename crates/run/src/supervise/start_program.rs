@@ -4,7 +4,7 @@
 //! its input, as for an agent.
 
 use crate::attempt::once;
-use crate::process::launch::{self, Handed, SessionStart};
+use crate::process::launch::{self, SessionStart};
 use crate::process::permitted;
 use crate::prompt::round_input;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
@@ -12,7 +12,6 @@ use askbox_agent::events::EventKind;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Runner, RunnerKind};
-use askbox_mailbox::disk::Staged;
 use askbox_mailbox::{Result, disk, text};
 
 /// Launches the program of an attempt and gives it its round.
@@ -20,10 +19,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
     attempt.refuse_choices("is a program, which has none", "start it without that choice, or under an id that another runner runs")?;
     let folder = permitted::of_launch(config, &attempt.run)?;
-    let document = attempt.take_document(mailbox)?;
-    let handed = Handed::new(config, &document.typed, &attempt.run);
-    attempt.begin(mailbox, &handed.nonce)?.map_or(Ok(()), Staged::replace_ahead)?;
-    attempt.make_durable(mailbox, &document)?;
+    let (document, handed) = attempt.begin_durably(mailbox, config)?;
     let run = &attempt.run;
     let input = round_input::of(mailbox, &document, run)?;
     let file = run.folder(mailbox).join(round_input::FILE);

@@ -356,12 +356,8 @@ fn choose(request: &Request, position: Option<Position>, shared: &Shared) -> Act
     }
     let newest = request.tool_results().pop();
     let fallback = json!({"text": newest.unwrap_or_else(|| "nothing scripted".to_owned())});
-    let Some(position) = position else {
-        return Act::Reply(fallback, 0);
-    };
-    let Some(turn) = script::turns(&position.steps).into_iter().nth(position.turn) else {
-        return Act::Reply(fallback, 0);
-    };
+    let Some(position) = position else { return Act::Reply(fallback, 0) };
+    let Some(turn) = script::turns(&position.steps).into_iter().nth(position.turn) else { return Act::Reply(fallback, 0) };
     let Turn { faults, reply, delay_ms } = turn;
     // Counted per session and place: parallel runs of one prompt each get their own failures.
     let session = request.session_id().filter(|_| !faults.iter().any(|fault| fault["every_session"] == true));

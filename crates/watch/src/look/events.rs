@@ -6,11 +6,8 @@ use std::sync::mpsc::Sender;
 
 use crate::dates::Dates;
 use crate::look::awaited_files::AwaitedFiles;
-use crate::look::overdue::{self, After};
-use crate::look::questions::Questions;
+use crate::look::overdue::{After, Dues};
 use crate::messages::WatchMessage;
-use crate::news::courier::Courier;
-use crate::scope::Served;
 use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event::SLOW;
 use askbox_mailbox::due::timers::{Due, Timer};
@@ -39,20 +36,13 @@ impl Events {
     }
 
     /// Answers the question if its time has come, or looks for its file.
-    pub(super) fn look_for(
-        &mut self,
-        served: &Served,
-        dates: &mut Dates,
-        questions: &mut Questions,
-        news: &Courier,
-        timer: &Timer,
-    ) -> Result<After> {
-        match awaited(&served.mailbox, &timer.round)? {
+    pub(super) fn look_for(&mut self, dues: &mut Dues<'_>, timer: &Timer) -> Result<After> {
+        match awaited(&dues.served.mailbox, &timer.round)? {
             Some(Until::File(path)) => {
                 self.awaited_files.add(&timer.round, &path, self.with_file_events);
                 self.awaited_files.look(timer).map(|_| After::GoesOn)
             }
-            Some(Until::At(_)) => overdue::expire(served, dates, questions, news, timer),
+            Some(Until::At(_)) => dues.expire(timer),
             None => {
                 self.awaited_files.forget(&timer.round);
                 Ok(After::Over)
@@ -62,51 +52,36 @@ impl Events {
 
     /// Applies the date of a question. If the question waits for a file, the file is looked at first, because it may have come while no
     /// watcher ran.
-    pub(super) fn expire_after_look(
-        &mut self,
-        served: &Served,
-        dates: &mut Dates,
-        questions: &mut Questions,
-        news: &Courier,
-        timer: &Timer,
-    ) -> Result<After> {
+    pub(super) fn expire_after_look(&mut self, dues: &mut Dues<'_>, timer: &Timer) -> Result<After> {
         if self.awaited_files.file_of(&timer.round).is_none() || !self.awaited_files.look(timer)? {
-            return overdue::expire(served, dates, questions, news, timer);
+            return dues.expire(timer);
         }
-        dates.try_again(timer.clone(), SLOW);
+        dues.dates.try_again(timer.clone(), SLOW);
         Ok(After::GoesOn)
     }
 
     /// Applies the result of a look that `timer` began.
-    pub(crate) fn apply_look(
-        &mut self,
-        served: &Served,
-        dates: &mut Dates,
-        questions: &mut Questions,
-        news: &Courier,
-        timer: Timer,
-        there: bool,
-    ) {
+    pub(crate) fn apply_look(&mut self, dues: &mut Dues<'_>, timer: Timer, there: bool) {
         // While threads are short, the next look around tries again.
         let _ = self.awaited_files.ended(&timer).inspect_err(askbox_run::log::error);
         let Some(path) = self.awaited_files.file_of(&timer.round).map(Path::to_path_buf) else { return };
         if timer.due == Due::Expire {
             // `expire_after_look` has left this timer for the case that the look does not end.
-            dates.forget_expiry(&timer.round);
+            dues.dates.forget_expiry(&timer.round);
         }
         let done = match (there, timer.due) {
-            (true, _) => match expire::come(&served.mailbox, &timer.round, &Until::File(path)) {
+            (true, _) => match expire::come(&dues.served.mailbox, &timer.round, &Until::File(path)) {
                 // The question is over, or waits for another file by now.
                 Ok(Expiry::Nothing) => {
-                    dates.add(always_due(timer.round.clone()));
+                    dues.dates.add(always_due(timer.round.clone()));
                     Ok(After::GoesOn)
                 }
-                came => came.map(|expiry| overdue::note(served, dates, questions, news, &timer, expiry)),
+                came => came.map(|expiry| dues.note(&timer, expiry)),
             },
-            (false, Due::Expire) => overdue::expire(served, dates, questions, news, &timer),
+            (false, Due::Expire) => dues.expire(&timer),
             (false, _) => Ok(After::GoesOn),
         };
-        overdue::end_timer(served, dates, timer, done);
+        dues.end_timer(timer, done);
     }
 
     /// Adds a look at a file that questions wait for, because something may have happened to it.

@@ -12,6 +12,6 @@
 mod awaited_files;
 pub(super) mod due_dates;
 pub(super) mod events;
-mod overdue;
+pub(crate) mod overdue;
 pub(super) mod parents;
 pub(super) mod questions;

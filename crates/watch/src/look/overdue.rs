@@ -16,42 +16,57 @@ pub(super) enum After {
     GoesOn,
 }
 
-/// Applies the date of a question.
-pub(super) fn expire(served: &Served, dates: &mut Dates, questions: &mut Questions, news: &Courier, timer: &Timer) -> Result<After> {
-    let expiry = expire::expire(&served.mailbox, &served.config.answers.policy(), &timer.round, time::now())?;
-    Ok(note(served, dates, questions, news, timer, expiry))
+/// What the end of a question needs.
+#[derive(Debug)]
+pub(crate) struct Dues<'a> {
+    pub(crate) served: &'a Served,
+    pub(crate) dates: &'a mut Dates,
+    pub(crate) questions: &'a mut Questions,
+    pub(crate) news: &'a Courier,
 }
 
-/// Reports the outcome for a question whose timer is due.
-pub(super) fn note(served: &Served, dates: &mut Dates, questions: &mut Questions, news: &Courier, timer: &Timer, expiry: Expiry) -> After {
-    let event = match expiry {
-        Expiry::Nothing => {
-            // The workflow may have another question by now, or the question may have another date.
-            questions.read(served, dates, news, timer.round.workflow.file_name().as_ref(), true);
-            return After::Over;
-        }
-        Expiry::Later => {
-            dates.try_again(timer.clone(), RETRY_AFTER);
-            return After::GoesOn;
-        }
-        Expiry::Came => "came",
-        Expiry::Kept => "overdue",
-        Expiry::Defaulted => "default",
-        Expiry::Cancelled => "expired",
-    };
-    tracing::info!(event, workflow = %timer.round.workflow);
-    news.look(&timer.round.workflow);
-    After::Over
-}
+impl Dues<'_> {
+    /// Applies the date of a question.
+    pub(super) fn expire(&mut self, timer: &Timer) -> Result<After> {
+        let expiry = expire::expire(&self.served.mailbox, &self.served.config.answers.policy(), &timer.round, time::now())?;
+        Ok(self.note(timer, expiry))
+    }
 
-/// Removes the file of a timer that is over. A timer that could not be handled is tried again.
-pub(super) fn end_timer(served: &Served, dates: &mut Dates, timer: Timer, done: Result<After>) {
-    let ended = match done {
-        Ok(After::GoesOn) => Ok(()),
-        Ok(After::Over) => timer.disarm(&served.mailbox),
-        Err(e) => Err(e),
-    };
-    if let Err(e) = ended {
-        dates.try_again(timer, pause_after(&e));
+    /// Reads the question of a timer anew: the workflow may have another one by now, or the question another date.
+    pub(super) fn read_again(&mut self, timer: &Timer) {
+        self.questions.read(self.served, self.dates, self.news, timer.round.workflow.file_name().as_ref(), true);
+    }
+
+    /// Reports the outcome for a question whose timer is due.
+    pub(super) fn note(&mut self, timer: &Timer, expiry: Expiry) -> After {
+        let event = match expiry {
+            Expiry::Nothing => {
+                self.read_again(timer);
+                return After::Over;
+            }
+            Expiry::Later => {
+                self.dates.try_again(timer.clone(), RETRY_AFTER);
+                return After::GoesOn;
+            }
+            Expiry::Came => "came",
+            Expiry::Kept => "overdue",
+            Expiry::Defaulted => "default",
+            Expiry::Cancelled => "expired",
+        };
+        tracing::info!(event, workflow = %timer.round.workflow);
+        self.news.look(&timer.round.workflow);
+        After::Over
+    }
+
+    /// Removes the file of a timer that is over. A timer that could not be handled is tried again.
+    pub(super) fn end_timer(&mut self, timer: Timer, done: Result<After>) {
+        let ended = match done {
+            Ok(After::GoesOn) => Ok(()),
+            Ok(After::Over) => timer.disarm(&self.served.mailbox),
+            Err(e) => Err(e),
+        };
+        if let Err(e) = ended {
+            self.dates.try_again(timer, pause_after(&e));
+        }
     }
 }
