@@ -65,21 +65,25 @@ pub fn adapter() -> Result<PathBuf> {
 /// # Errors
 /// [`Error::Failed`] if there is no such executable file, or if the system cannot start the file.
 pub fn find(program: &Path) -> Result<PathBuf> {
-    if let Some(file) = found(program).filter(|file| is_bare_text(file)) {
+    let candidates = candidates(program);
+    let Some(file) = candidates.iter().find(|file| is_executable(file)) else {
+        return Err(match candidates.iter().find(|file| file.is_file()) {
+            Some(file) => {
+                Error::failed(format!("`{}` is not executable", file.display()), format!("permit it: chmod +x {}", text::path_word(file)))
+            }
+            None => Error::failed(
+                format!("there is no program `{}`", program.display()),
+                format!("install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}", configuration()),
+            ),
+        });
+    };
+    if is_bare_text(file) {
         return Err(Error::failed(
             format!("`{}` is a text without `#!` in its first line, which the system does not start", file.display()),
             "if npm installed it, its install script did not run (--ignore-scripts): install it again without that option",
         ));
     }
-    found(program).ok_or_else(|| match not_executable(program) {
-        Some(file) => {
-            Error::failed(format!("`{}` is not executable", file.display()), format!("permit it: chmod +x {}", text::path_word(&file)))
-        }
-        None => Error::failed(
-            format!("there is no program `{}`", program.display()),
-            format!("install it, put it on the watcher's PATH, or set [runner.NAME] program = \"/path\" in {}", configuration()),
-        ),
-    })
+    Ok(file.clone())
 }
 
 /// The path of a runner's program, if the system can start it: like [`find`], and the program that its first line names is there too.
@@ -165,10 +169,8 @@ fn candidates(program: &Path) -> Vec<PathBuf> {
 }
 
 fn candidates_in(program: &Path, path: &OsStr) -> Vec<PathBuf> {
-    if program.components().count() > 1 {
-        return vec![program.to_path_buf()];
-    }
-    std::env::split_paths(path).map(|folder| folder.join(program)).collect()
+    let has_folder = program.components().count() > 1;
+    if has_folder { vec![program.into()] } else { std::env::split_paths(path).map(|folder| folder.join(program)).collect() }
 }
 
 fn is_executable(program: &Path) -> bool {
