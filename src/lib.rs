@@ -4,7 +4,7 @@
 //! A program that asks, answers or waits by itself embeds the crate [`askbox_mailbox`], which this one is built on. This crate holds the
 //! commands of `askbox`, and names the crates below it for its tests.
 //!
-//! An arrow only points down: `askbox` → [`askbox_inbox`], `askbox_web`, `askbox_mcp` → [`askbox_peers`] → [`askbox_watch`] →
+//! An arrow only points down: `askbox` → [`askbox_inbox`], `askbox_web` → [`askbox_peers`] → [`askbox_watch`] →
 //! [`askbox_cli`] → [`askbox_run`] → [`askbox_config`] → [`askbox_agent`] → [`askbox_mailbox`]. `docs/dev/architecture.md` says why each is
 //! a crate of its own.
 

@@ -9,7 +9,7 @@ fn a_hint_names_the_workflow_that_it_is_about() {
     world.sh("ask-post How? -w w && checkpoint save w --step one");
     for (command, hint) in [
         ("relaunch status -f w", "for a program: relaunch status -f w --json, or relaunch events -f w"),
-        ("checkpoint get w nothing", "see what it has: checkpoint show w"),
+        ("checkpoint get w nothing", "look what it has: checkpoint show w"),
     ] {
         let refused = world.shell(command);
         assert!(refused.stderr.contains(&format!("hint: {hint}\n")), "{}", refused.words());

@@ -220,3 +220,33 @@ fn every_file_is_a_module_of_its_folder() {
     assert!(lost.is_empty(), "no module of these files is declared: {lost:#?}");
     assert!(count > 500, "{count}");
 }
+
+/// The texts in quotes of a text, without its comments and its tests.
+fn quoted(text: &str) -> Vec<String> {
+    let code = code(text).replace("\\\"", "'");
+    code.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// A program with one of its commands or flags.
+fn names_a_command(text: &str) -> Option<usize> {
+    let programs =
+        ["ask-answer ", "ask-post ", "relaunch ", "checkpoint save", "checkpoint show", "askbox setup", "askbox doctor", "askbox hook"];
+    let more = ["askbox keygen", "askbox web", "askbox mcp", "askbox tree", "askbox once", "`ask-post`", "`ask-answer`"];
+    programs.iter().chain(&more).filter_map(|program| text.find(program)).min()
+}
+
+#[test]
+fn no_sentence_of_the_librarys_errors_names_a_command() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/mailbox/src");
+    let mut found = Vec::new();
+    let mut all = Vec::new();
+    files(&source, &mut all);
+    // These are no errors: what the doctor says of macOS, and of a file in quarantine.
+    let said_elsewhere = ["platform/weaker.rs", "transitions/quarantined_round.rs"];
+    for file in all.iter().filter(|file| !said_elsewhere.iter().any(|name| file.ends_with(name))) {
+        // A command of its own is beside the sentence: a program that embeds the library says the sentence alone.
+        let texts = quoted(&fs::read_to_string(file).unwrap());
+        found.extend(texts.into_iter().filter(|text| names_a_command(text).is_some_and(|at| at > 0)).map(|text| (file.clone(), text)));
+    }
+    assert_eq!(found, []);
+}

@@ -166,7 +166,7 @@ mod promises {
         // What it then says can be typed as well.
         assert!(world.refused(4, "ask-answer cancel w").contains("take its answer back first: ask-answer undo w"));
         world.sh("ask-answer undo w; ask-answer cancel w");
-        assert!(world.refused(4, "ask-answer cancel w").contains("see it with: ask-answer show w"));
+        assert!(world.refused(4, "ask-answer cancel w").contains("look at it: ask-answer show w"));
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
 fn missing(catalog: &Catalog, name: &str) -> Error {
     let is_meant = |p: &&Finding| p.level == Level::Error && p.file.file_stem().is_some_and(|stem| stem == name);
     match catalog.problems.iter().find(is_meant) {
-        Some(finding) => Error::invalid("agent", &finding.problem, &finding.fix).in_file(place(finding)),
+        Some(finding) => Error::invalid("agent", &finding.problem, finding.fix.as_str()).in_file(place(finding)),
         None => Error::not_found(
             format!("no agent `{}` is defined here", text::excerpt(name, 80)),
             "list the defined agents: askbox agents list (built-in agents and those of plugins are not included)",

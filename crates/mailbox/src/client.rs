@@ -251,7 +251,7 @@ fn nothing_waits(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
         (Some(answer), _) => format!("already {}", answer.who()),
         (None, closing) => closing.as_ref().map_or("already answered", |closing| closing.state.word()).to_owned(),
     };
-    Error::conflict(format!("the question of {workflow} was {how}"), format!("see it with: ask-answer show {workflow}"))
+    Error::conflict(format!("the question of {workflow} was {how}"), ("look at it", format!("ask-answer show {workflow}")))
 }
 
 #[cfg(test)]

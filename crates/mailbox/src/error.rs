@@ -7,8 +7,8 @@ use serde::Serialize;
 /// A result with the library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every failure of the library. [`Error::exit_code`] is the exit status of the programs, and [`Error::hint`] the text of their
-/// `hint:` line.
+/// Every failure of the library. [`Error::exit_code`] is the exit status of the programs, and [`Error::advice`] says what
+/// to do next.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
         /// A sentence that says what is wrong.
         message: String,
         /// A sentence that says what to type instead.
-        hint: String,
+        hint: Hint,
     },
     /// The workflow, question, run or mailbox does not exist. Exit 3.
     #[error("{message}")]
@@ -26,7 +26,7 @@ pub enum Error {
         /// A sentence that names what does not exist.
         message: String,
         /// Where to look instead.
-        hint: String,
+        hint: Hint,
     },
     /// The current state does not allow it: the question is already answered or has changed, for example, or the caller may not
     /// decide it. Exit 4.
@@ -35,7 +35,7 @@ pub enum Error {
         /// A sentence that says what stands in the way, such as an earlier answer with its time.
         message: String,
         /// A sentence that says what can still be done.
-        hint: String,
+        hint: Hint,
     },
     /// A document is not valid. Exit 5.
     #[error("{file}: {field}: {problem}")]
@@ -47,7 +47,7 @@ pub enum Error {
         /// The problem, as the end of a sentence about the field: `is empty`.
         problem: String,
         /// How to correct it.
-        fix: String,
+        fix: Hint,
     },
     /// A newer askbox wrote the document. The file stays unchanged in its place, so that the newer program finds it. Exit 5.
     #[error("{file}: schema_version: {version} is of a newer askbox")]
@@ -63,7 +63,7 @@ pub enum Error {
         /// The awaited event, in words.
         message: String,
         /// How to continue.
-        hint: String,
+        hint: Hint,
     },
     /// A system call failed. Exit 1.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -81,7 +81,7 @@ pub enum Error {
         /// Which lock, and which process holds it.
         message: String,
         /// How to free it.
-        hint: String,
+        hint: Hint,
     },
     /// Any other failure. Exit 1.
     #[error("{message}")]
@@ -89,8 +89,49 @@ pub enum Error {
         /// A sentence that says what failed.
         message: String,
         /// A sentence that says what to do about it.
-        hint: String,
+        hint: Hint,
     },
+}
+
+/// What to do about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// A sentence that is true in any program.
+    words: String,
+    /// The command that does it, for askbox's own programs.
+    command: Option<String>,
+}
+
+impl Hint {
+    /// Adds the command that comes after it.
+    pub(crate) fn then(self, command: String) -> Self {
+        (format!("{self}; then"), command).into()
+    }
+}
+
+impl std::fmt::Display for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words)?;
+        self.command.as_ref().map_or(Ok(()), |command| write!(f, ": {command}"))
+    }
+}
+
+impl From<&str> for Hint {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+impl From<String> for Hint {
+    fn from(words: String) -> Self {
+        Self { words, command: None }
+    }
+}
+
+impl<W: Into<String>, C: Into<String>> From<(W, C)> for Hint {
+    fn from((words, command): (W, C)) -> Self {
+        Self { words: words.into(), command: Some(command.into()) }
+    }
 }
 
 /// The kind of an error, for programs: the field `kind` of an error in JSON. More precise than the exit status.
@@ -145,8 +186,18 @@ impl Error {
         }
     }
 
-    /// Returns what to do next, in one line.
+    /// Returns what to do next, in one line, for the readers of any program.
+    pub fn advice(&self) -> String {
+        self.next().words
+    }
+
+    /// Returns what to do next, with the command of askbox's own programs that does it.
+    #[doc(hidden)]
     pub fn hint(&self) -> String {
+        self.next().to_string()
+    }
+
+    fn next(&self) -> Hint {
         match self {
             Self::Usage { hint, .. }
             | Self::NotFound { hint, .. }
@@ -161,27 +212,27 @@ impl Error {
     }
 
     /// Returns an [`Error::Usage`].
-    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Usage { message: message.into(), hint: hint.into() }
     }
 
     /// Returns an [`Error::NotFound`].
-    pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn not_found(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::NotFound { message: message.into(), hint: hint.into() }
     }
 
     /// Returns an [`Error::Conflict`].
-    pub fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn conflict(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Conflict { message: message.into(), hint: hint.into() }
     }
 
     /// Returns an [`Error::Failed`].
-    pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn failed(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Failed { message: message.into(), hint: hint.into() }
     }
 
     /// Returns an [`Error::Invalid`] that does not name its file yet; [`Error::in_file`] adds the name.
-    pub fn invalid(field: impl Into<String>, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub fn invalid(field: impl Into<String>, problem: impl Into<String>, fix: impl Into<Hint>) -> Self {
         Self::Invalid { file: "-".into(), field: field.into(), problem: problem.into(), fix: fix.into() }
     }
 
@@ -237,7 +288,7 @@ fn is_shortage(source: &std::io::Error) -> bool {
     [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|e| source.raw_os_error() == Some(e.raw_os_error()))
 }
 
-fn io_hint(source: &std::io::Error, path: &Path) -> String {
+fn io_hint(source: &std::io::Error, path: &Path) -> Hint {
     use std::io::ErrorKind as K;
     if is_shortage(source) {
         return "too many processes or open files, or too little memory (ulimit -a); repeat the command once there is room".into();
@@ -248,9 +299,11 @@ fn io_hint(source: &std::io::Error, path: &Path) -> String {
     match source.kind() {
         K::StorageFull | K::QuotaExceeded => "nothing was changed; free some space on that filesystem and repeat the command".into(),
         K::FileTooLarge => "nothing was changed; raise the limit on the size of a file (ulimit -f) and repeat the command".into(),
-        K::PermissionDenied => format!("check the owner and mode with: ls -ld {}", crate::text::shell_quote(&path.display().to_string())),
+        K::PermissionDenied => {
+            format!("check the owner and mode with: ls -ld {}", crate::text::shell_quote(&path.display().to_string())).into()
+        }
         K::ReadOnlyFilesystem => "the filesystem is mounted read-only; mount it writable, or choose another folder".into(),
         K::NotFound => "check the path, or choose another mailbox with --mailbox DIR".into(),
-        _ => "nothing was left half done; repeat the command, and run `askbox doctor` if it fails again".into(),
+        _ => ("nothing was left half done; repeat the command, and look for the cause if it fails again", "askbox doctor").into(),
     }
 }

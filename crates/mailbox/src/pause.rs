@@ -65,7 +65,7 @@ pub fn check(mailbox: &Mailbox) -> Result<()> {
     };
     match held {
         None => Ok(()),
-        Some(how) => Err(Error::conflict(format!("the queue is {how}"), "let it go on: relaunch go")),
+        Some(how) => Err(Error::conflict(format!("the queue is {how}"), ("let it go on", "relaunch go"))),
     }
 }
 

@@ -88,7 +88,7 @@ fn derive(mailbox: &Mailbox, question: &Question, except: Option<&RoundId>) -> R
             return Ok(round);
         }
     }
-    Err(Error::failed("all derived question ids of this question are in use", "post with ask-post, which gives every round an id"))
+    Err(Error::failed("all derived question ids of this question are in use", "give the question a `question_id`"))
 }
 
 /// Returns when a document in `answered/` was answered: its `answer.at`, else its file's modification time.

@@ -131,6 +131,6 @@ pub fn stop(
     }
     Err(Error::Waiting {
         message: format!("{workflow} goes on with a new attempt each time"),
-        hint: format!("again: relaunch stop --now {workflow}"),
+        hint: format!("again: relaunch stop --now {workflow}").into(),
     })
 }

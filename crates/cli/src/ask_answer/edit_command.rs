@@ -24,14 +24,14 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Resu
     if found.folder != Folder::Pending {
         return Err(Error::conflict(
             format!("{id} waits for no answer: {}", story::in_words(&found)),
-            format!("see it with: ask-answer show {id}"),
+            format!("look at it: ask-answer show {id}"),
         ));
     }
     let on = match seen {
         Some(seen) if seen.id != found.id.question => {
             return Err(Error::conflict(
                 format!("{id} asks another question now; nothing was answered"),
-                format!("see it with: ask-answer show {id}"),
+                format!("look at it: ask-answer show {id}"),
             ));
         }
         Some(seen) => seen.of_waiting(id, found.id.question, &found.document.typed)?,

@@ -71,7 +71,7 @@ pub(super) fn acknowledge(args: &AskAnswer, context: &Context, mailbox: &Mailbox
     }
     match end {
         Some(End::TooLate { why }) => {
-            Err(Error::conflict(format!("{id}: {}", End::TooLate { why }.words()), format!("see it with: ask-answer show {id}")))
+            Err(Error::conflict(format!("{id}: {}", End::TooLate { why }.words()), format!("look at it: ask-answer show {id}")))
         }
         Some(end) if !args.common.json => program::print(&format!("{id}: {}\n", end.words())),
         _ => Ok(()),

@@ -120,7 +120,7 @@ impl Common {
         let path = Mailbox::locate(self.mailbox.as_deref())?;
         match self.open() {
             Err(Error::NotFound { message, hint }) if program::env("ASKBOX_RUN").is_none() && path.symlink_metadata().is_err() => {
-                missing(&message, &hint);
+                missing(&message, &hint.to_string());
                 Ok(None)
             }
             other => other.map(Some),

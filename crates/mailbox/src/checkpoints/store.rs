@@ -62,7 +62,8 @@ pub fn read_named(mailbox: &Mailbox, path: &Path, workflow: &WorkflowId) -> Resu
 /// Reads a checkpoint that must say that it belongs to this workflow.
 pub(super) fn parse_proven(bytes: &[u8], workflow: &WorkflowId) -> Result<CheckpointDocument> {
     let not_proven = || {
-        let fix = format!("write \"workflow_id\": \"{workflow}\" into it if it is, or save it: checkpoint save {workflow} < FILE");
+        let fix =
+            (format!("write \"workflow_id\": \"{workflow}\" into it if it is, or save it"), format!("checkpoint save {workflow} < FILE"));
         Error::invalid(PROOF, format!("does not say that this is the checkpoint of {workflow}"), fix)
     };
     match CheckpointDocument::parse(bytes) {
@@ -113,7 +114,7 @@ pub fn load(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<CheckpointDocume
 fn missing(workflow: &WorkflowId) -> Error {
     Error::not_found(
         format!("{workflow} has no checkpoint"),
-        format!("save one: checkpoint save {workflow} --step NAME --next-action TEXT; see all: checkpoint list"),
+        ("save one", format!("checkpoint save {workflow} --step NAME --next-action TEXT; see all: checkpoint list")),
     )
 }
 

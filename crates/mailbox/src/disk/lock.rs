@@ -213,14 +213,14 @@ fn stayed_locked(path: &Path, limit: Duration) -> Error {
     let holder = if limit.is_zero() { None } else { lock_holder(path) };
     let Some(holder) = holder else {
         let hint = format!("see who holds it with: fuser {}", crate::text::shell_quote(&shown.to_string()));
-        return Error::Held { message: format!("{shown} stayed locked for {}", human(limit)), hint };
+        return Error::Held { message: format!("{shown} stayed locked for {}", human(limit)), hint: hint.into() };
     };
     let pid = holder.pid;
     let hint = match holder.is_stopped {
         true => format!("continue it with: kill -CONT {pid}, or end it with: kill -KILL {pid}, and repeat the command"),
         false => format!("repeat the command; if that process hangs, end it with: kill -KILL {pid}"),
     };
-    Error::Held { message: format!("{shown} stayed locked for {} by {holder}", human(limit)), hint }
+    Error::Held { message: format!("{shown} stayed locked for {} by {holder}", human(limit)), hint: hint.into() }
 }
 
 fn human(limit: Duration) -> String {

@@ -26,7 +26,8 @@ pub(super) fn user() -> u32 {
 }
 
 /// The hint where a mailbox is missing.
-pub const MAKES_A_MAILBOX: &str = "askbox setup makes it, and so does the first ask-post; another one: --mailbox DIR or $ASKBOX_DIR";
+pub const MAKES_A_MAILBOX: (&str, &str) =
+    ("the first question makes it; another one: --mailbox DIR or $ASKBOX_DIR; make it now", "askbox setup");
 
 pub(super) fn no_mailbox(path: &Path) -> Error {
     Error::not_found(format!("there is no mailbox at {}", path.display()), MAKES_A_MAILBOX)

@@ -16,7 +16,7 @@ pub fn get(document: &CheckpointDocument, workflow: &WorkflowId, field: &str) ->
     let mut pieces = field.split('.');
     let absent = || {
         let problem = format!("the checkpoint has no field `{}`", text::excerpt(field, 80));
-        Error::not_found(problem, format!("see what it has: checkpoint show {workflow}"))
+        Error::not_found(problem, ("look what it has", format!("checkpoint show {workflow}")))
     };
     let first = pieces.next().and_then(|f| document.field(f)).ok_or_else(absent)?;
     let mut value: Value = serde_json::from_str(first).map_err(|_| absent())?;

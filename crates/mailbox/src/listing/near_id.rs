@@ -17,7 +17,7 @@ pub fn did_you_mean(mailbox: &Mailbox, misspelt: &WorkflowId) -> String {
 
 /// The error for a workflow without any round: it never asked.
 pub(crate) fn never_asked(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
-    let hint = format!("{}list the questions: ask-answer list", did_you_mean(mailbox, workflow));
+    let hint = (format!("{}list the questions", did_you_mean(mailbox, workflow)), "ask-answer list");
     Error::not_found(format!("no question of {workflow} is pending"), hint)
 }
 

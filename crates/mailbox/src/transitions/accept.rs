@@ -74,7 +74,7 @@ impl On {
         if let Some(expected) = self.round().filter(|expected| *expected != round.question) {
             return Err(Error::conflict(
                 format!("{workflow} asks another question by now (round {}, not {expected})", round.question),
-                format!("see it with: ask-answer show {workflow}"),
+                ("look at it", format!("ask-answer show {workflow}")),
             ));
         }
         let is_it = match self {
@@ -95,7 +95,7 @@ impl From<Option<QuestionId>> for On {
 fn changed(workflow: &WorkflowId) -> Error {
     Error::conflict(
         format!("the question of {workflow} was changed while you read it"),
-        format!("look at it again: ask-answer show {workflow}"),
+        ("look at it again", format!("ask-answer show {workflow}")),
     )
 }
 
@@ -141,7 +141,7 @@ impl<'a> Decision<'a> {
         if question.approval.is_some() && (reply.value.is_some() || reply.always) && !self.on.names_what_was_shown() {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
-                format!("look at it; the last lines are the commands to copy: ask-answer show {address}"),
+                ("look at it; the last lines are the commands to copy", format!("ask-answer show {address}")),
             ));
         }
         Ok(())
@@ -229,7 +229,7 @@ impl Signed {
         let workflow = &question.workflow_id;
         Err(Error::conflict(
             format!("the question of {workflow} has changed while the answer was signed"),
-            format!("see it, and answer it again: ask-answer show {workflow}"),
+            ("look at it, and answer it again", format!("ask-answer show {workflow}")),
         ))
     }
 }
@@ -293,7 +293,7 @@ impl<'a> Waiting<'a> {
         dialog_waits(self.mailbox, question)?;
         let answer = Answer { question_hash: Some(question.hash()?), shown: Some(shown), ..reply };
         if withdrawn::holds(question, question, &answer) {
-            return Err(Error::conflict(withdrawn::WHY, format!("answer it again: ask-answer show {}", question.workflow_id)));
+            return Err(Error::conflict(withdrawn::WHY, ("answer it again", format!("ask-answer show {}", question.workflow_id))));
         }
         Ok(Decided { waiting: self, answer })
     }
@@ -307,7 +307,7 @@ fn dialog_waits(mailbox: &Mailbox, question: &Question) -> Result<()> {
     }
     Err(Error::conflict(
         format!("the session that asked in {workflow} no longer waits: it has ended, or its hook was killed"),
-        "if the session still shows its dialog, answer it there; list what else waits: ask-answer list",
+        ("if the session still shows its dialog, answer it there; list what else waits", "ask-answer list"),
     ))
 }
 

@@ -111,7 +111,7 @@ fn over(mailbox: &Mailbox, offer: &Offer, round: &RoundId) -> Option<Verdict> {
     let question = documents(mailbox, round).into_iter().find(|question| question.answer.is_some())?;
     let first = question.answer.as_ref().filter(|answer| answer.is_a_persons())?;
     let message = format!("the question of {} was already {}", round.workflow, first.who());
-    Some(verdict(offer, Decided::Lost, &Error::conflict(message, format!("see it with: ask-answer show {}", round.workflow))))
+    Some(verdict(offer, Decided::Lost, &Error::conflict(message, ("look at it", format!("ask-answer show {}", round.workflow)))))
 }
 
 /// Returns the verdict when no question is pending: who won. If no person answered before the round ended, the answer is kept with
@@ -192,7 +192,7 @@ fn accepted_as(offer: &Offer, answer: &Answer) -> Verdict {
 fn closed(question: &Question, offer: &Offer, kept: &str) -> Verdict {
     let ended = question.closed.as_ref().map_or("was over", |closing| closing.state.in_a_sentence());
     let message = format!("the question of {} {ended} before you answered{kept}", question.workflow_id);
-    verdict(offer, Decided::Closed, &Error::conflict(message, format!("see it with: ask-answer show {}", question.workflow_id)))
+    verdict(offer, Decided::Closed, &Error::conflict(message, ("look at it", format!("ask-answer show {}", question.workflow_id))))
 }
 
 fn verdict(offer: &Offer, decided: Decided, why: &Error) -> Verdict {

@@ -192,7 +192,7 @@ pub fn post_many(mailbox: &Mailbox, documents: Vec<Result<QuestionDocument>>, if
 /// Steps 1 and 2.
 fn prepare<'a>(mailbox: &'a Mailbox, mut document: QuestionDocument, files: &[AttachedFile]) -> Result<Prepared<'a>> {
     if !document.typed.attachments.is_empty() {
-        let fix = "leave them out, and let ask-post write them: --attach FILE";
+        let fix = ("leave them out, and give the files with the question", "ask-post --attach FILE");
         return Err(Error::invalid("attachments", "are given, but their files are not in the mailbox", fix));
     }
     document.typed.attachments = files.iter().map(|file| file.about().clone()).collect();
@@ -283,7 +283,7 @@ fn post_locked(
         if disk::create(&path, bytes)? == Placed::NameExists {
             return Err(Error::conflict(
                 format!("{} was given another question just now", round.workflow),
-                format!("look at it first: ask-answer show {}", round.workflow),
+                ("look at it first", format!("ask-answer show {}", round.workflow)),
             ));
         }
     }

@@ -116,13 +116,13 @@ pub fn give_back(mailbox: &Mailbox, lock: &WorkflowLock, held: &QuarantinedRound
     };
     read.map_err(|e| match e {
         Error::Invalid { file, field, problem, fix } => {
-            Error::Invalid { file, field, problem, fix: format!("{fix}; then: relaunch retry {workflow}") }
+            Error::Invalid { file, field, problem, fix: fix.then(format!("relaunch retry {workflow}")) }
         }
         other => other,
     })?;
     if disk::rename(&held.file, &target)? == Placed::NameExists {
         let said = format!("{} exists by now: it belongs to a later round", target.display());
-        return Err(Error::conflict(said, format!("wait until that round is over: relaunch status {workflow}")));
+        return Err(Error::conflict(said, ("wait until that round is over", format!("relaunch status {workflow}"))));
     }
     disk::untouch(&quarantine::reason_of(&held.file))?;
     let entry = Entry { workflow_id: Some(workflow.clone()), question_id: held.question, ..Entry::about("retried") };

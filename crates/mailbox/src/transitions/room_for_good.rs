@@ -31,6 +31,6 @@ pub(super) fn check(mailbox: &Mailbox, workflow: &WorkflowId, question: &Questio
     }
     Err(Error::conflict(
         format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"),
-        format!("decide this call alone (`{once}`), or take some back: relaunch approve --list {workflow}"),
+        (format!("decide this call alone (`{once}`), or take some back"), format!("relaunch approve --list {workflow}")),
     ))
 }

@@ -21,8 +21,9 @@ pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error 
     let who = earlier.ok().and_then(|d| d.typed.answer).map_or_else(|| "answered".into(), |a| a.who());
     Error::conflict(
         format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
-        format!(
-            "start the watcher (relaunch watch) or run it now: relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"
+        (
+            "start the watcher, run it now, or say that a process of yours has it",
+            format!("relaunch watch, relaunch {workflow}, or relaunch done {workflow}"),
         ),
     )
 }
@@ -37,14 +38,14 @@ pub(super) fn nothing_pending(
 ) -> Error {
     let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
     let first = last.document.typed.answer.as_ref();
-    let hint = format!("see it with: ask-answer show {workflow}");
+    let hint = ("look at it", format!("ask-answer show {workflow}"));
     if let Some(first) = first.filter(|a| a.is_a_persons()) {
         return Error::conflict(format!("the question of {workflow} was already {}", first.who_with_what()), hint);
     }
     if !last.document.typed.content().asks_a_person() {
         return Error::conflict(
             format!("{workflow} asks nothing: its last round is a task, or tells it how others ended; your answer is not kept"),
-            format!("see how it goes with: relaunch status {workflow}"),
+            ("look how it goes", format!("relaunch status {workflow}")),
         );
     }
     if let Err(e) = caller.may_decide(&last.document.typed) {

@@ -59,7 +59,7 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     if let Some(expected) = expect.filter(|e| *e != round.question) {
         return Err(Error::conflict(
             format!("the answer of {workflow} is that of round {}, not of {expected}", round.question),
-            format!("see it with: ask-answer show {workflow}"),
+            ("look at it", format!("ask-answer show {workflow}")),
         ));
     }
     is_a_persons(workflow, &answer)?;
@@ -86,7 +86,10 @@ impl Back {
             Self::Waits(warning) => Ok(Undone { warning, ..undone }),
             Self::Displaced => Err(Error::conflict(
                 format!("the answer of {workflow} was taken back, but its question does not wait: another file took its place in pending/"),
-                format!("see what waits now: ask-answer show {workflow}; the earlier question is in quarantine/, unless it was replaced"),
+                (
+                    "the earlier question is in quarantine/, unless it was replaced; look at what waits now",
+                    format!("ask-answer show {workflow}"),
+                ),
             )),
         }
     }
@@ -171,7 +174,7 @@ fn answered(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<(QuestionDocument,
     let Some(document) = disk::if_there(answered_by_hand::readable(&mailbox.document(Folder::Answered, workflow), workflow))? else {
         return Err(nothing_to_take_back(mailbox, workflow));
     };
-    let show = format!("see it with: ask-answer show {workflow}");
+    let show = ("look at it", format!("ask-answer show {workflow}"));
     if pending.is_some() {
         return Err(Error::conflict(format!("{workflow} asks its next question already, so the earlier one cannot wait again"), show));
     }
@@ -182,15 +185,15 @@ fn answered(mailbox: &Mailbox, lock: &WorkflowLock) -> Result<(QuestionDocument,
 }
 
 fn nothing_to_take_back(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
-    let show = format!("see it with: ask-answer show {workflow}");
+    let show = ("look at it", format!("ask-answer show {workflow}"));
     let Some(last) = round::latest(mailbox, workflow) else {
-        return Error::not_found(format!("{workflow} has asked nothing"), "list the questions: ask-answer list");
+        return Error::not_found(format!("{workflow} has asked nothing"), ("list the questions", "ask-answer list"));
     };
     match (&last.document.typed.closed, last.folder) {
         (None, Folder::Pending) => Error::conflict(format!("the question of {workflow} is not answered yet"), show),
         (None, Folder::Running) => Error::conflict(
             format!("a process has taken the answer of {workflow} already"),
-            format!("stop the run, if there is one: relaunch stop {workflow}"),
+            ("stop the run, if there is one", format!("relaunch stop {workflow}")),
         ),
         (closed, folder) => {
             let state = closed.as_ref().map_or(folder.name(), |c| c.state.word());
@@ -206,6 +209,6 @@ fn is_a_persons(workflow: &WorkflowId, answer: &Answer) -> Result<()> {
     }
     Err(Error::conflict(
         format!("nobody answered {workflow}: it was {}", answer.who()),
-        format!("tell the agent when it asks again, or stop its run: relaunch stop {workflow}"),
+        ("tell the agent when it asks again, or stop its run", format!("relaunch stop {workflow}")),
     ))
 }

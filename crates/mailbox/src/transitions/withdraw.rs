@@ -28,10 +28,10 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
                 let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
                 let problem = format!("the question of {workflow} is no longer pending: it is {state}");
                 let hint = match round.folder {
-                    Folder::Answered => format!("take its answer back first: ask-answer undo {workflow}"),
-                    Folder::Running => format!("stop its run: relaunch stop {workflow}"),
-                    Folder::Parked => format!("give its round up: relaunch drop {workflow}"),
-                    _ => format!("see it with: ask-answer show {workflow}"),
+                    Folder::Answered => ("take its answer back first", format!("ask-answer undo {workflow}")),
+                    Folder::Running => ("stop its run", format!("relaunch stop {workflow}")),
+                    Folder::Parked => ("give its round up", format!("relaunch drop {workflow}")),
+                    _ => ("look at it", format!("ask-answer show {workflow}")),
                 };
                 Error::conflict(problem, hint)
             }
@@ -55,12 +55,12 @@ pub fn withdraw_round(mailbox: &Mailbox, round: &RoundId, by: &str, why: Option<
             let now = round::of_pending(mailbox, &document.typed)?.question;
             let problem =
                 format!("{} asks another question by now (round {now}, not {}); nothing was withdrawn", round.workflow, round.question);
-            Err(Error::conflict(problem, format!("see it with: ask-answer show {}", round.workflow)))
+            Err(Error::conflict(problem, ("look at it", format!("ask-answer show {}", round.workflow))))
         }
         Err(e) if !e.is_missing_file() => Err(e),
         Err(_) => {
             let problem = format!("round {} of {} is no longer pending", round.question, round.workflow);
-            Err(Error::conflict(problem, format!("see it with: ask-answer show {}", round.workflow)))
+            Err(Error::conflict(problem, ("look at it", format!("ask-answer show {}", round.workflow))))
         }
     }
 }

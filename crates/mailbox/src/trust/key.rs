@@ -78,7 +78,7 @@ impl TryFrom<String> for PublicKey {
             return Ok(Self { key: Kind::Ssh(key), name: name.trim().to_owned() });
         }
         let (key, name) = written.trim().split_once(char::is_whitespace).unwrap_or((written.trim(), ""));
-        let form = || format!("`{}` is no public key: write `{PUBLIC}:BASE64 NAME`, as `askbox keygen` prints it", text::excerpt(key, 60));
+        let form = || format!("`{}` is no public key: write `{PUBLIC}:BASE64 NAME`", text::excerpt(key, 60));
         let key = VerifyingKey::from_bytes(&decoded::<32>(key).ok_or_else(form)?).map_err(|_| form())?;
         if key.is_weak() {
             return Err(format!("{}: anybody can sign for this key", form()));
@@ -127,7 +127,7 @@ impl SecretKey {
             ));
         }
         let bytes = disk::read(path, LONGEST)?;
-        Self::parse(&bytes).ok_or_else(|| Error::invalid("key", "is no secret key of askbox", "make one: askbox keygen").in_file(path))
+        Self::parse(&bytes).ok_or_else(|| Error::invalid("key", "is no secret key of askbox", ("make one", "askbox keygen")).in_file(path))
     }
 
     /// Returns the key in the content of its file. `None` if the content is not a key.
@@ -147,7 +147,7 @@ impl SecretKey {
             Placed::Done => Ok(()),
             Placed::NameExists => Err(Error::conflict(
                 format!("{} exists already and was not changed", path.display()),
-                "name another file, or print that key's public half: askbox keygen --public FILE",
+                ("name another file, or print that key's public half", "askbox keygen --public FILE"),
             )),
         }
     }

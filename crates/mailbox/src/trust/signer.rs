@@ -105,8 +105,11 @@ fn by_command(words: &[String], bytes: &[u8]) -> Result<String> {
 fn untrusted(why: &str) -> Error {
     Error::failed(
         format!("this answer would not count, and was not given: {why}"),
-        "name its public half in answers.trusted_keys (askbox keygen --public FILE prints it; ssh-keygen writes it to a file .pub), or \
-         sign with a key that stands there; an SSH key signs with: ssh-keygen -Y sign -n askbox-answer -f FILE",
+        (
+            "sign with a key that stands in answers.trusted_keys (an SSH key: ssh-keygen -Y sign -n askbox-answer -f FILE), or name its public \
+             half there (ssh-keygen writes it to a file .pub)",
+            "askbox keygen --public FILE",
+        ),
     )
 }
 

@@ -42,7 +42,7 @@ impl Below {
     /// # Errors
     /// [`Error::Conflict`] below an agent or in its run, and if it is unknown what the process runs below.
     pub fn may_make_a_link(self) -> Result<()> {
-        let hint = "make it in a terminal with no agent above it: askbox web link";
+        let hint = ("make it in a terminal with no agent above it", "askbox web link");
         match self {
             Self::NoAgent => Ok(()),
             Self::Run => self.may_open_the_page(),
@@ -149,27 +149,28 @@ impl Caller {
             (_, Below::Run) => {
                 Err(Error::conflict(format!("{asks}, and an agent's run answers no such question"), "leave it to a person: end your turn"))
             }
-            (None, _) => {
-                Err(Error::conflict(format!("{asks}, and silence decides no such question"), format!("see: ask-answer show {id}")))
-            }
+            (None, _) => Err(Error::conflict(
+                format!("{asks}, and silence decides no such question"),
+                ("look at it", format!("ask-answer show {id}")),
+            )),
             (Some(Through::Mcp | Through::Hook), _) => Err(Error::conflict(
                 format!("{asks}: no agent may answer that"),
-                format!("ask your user to answer it: ask-answer show {id}"),
+                ("ask your user to answer it", format!("ask-answer show {id}")),
             )),
             // It does not show everything that the person would permit.
             (Some(Through::Message), _) if question.approval.is_some() => Err(Error::conflict(
                 format!("{asks}: a message cannot give a permission"),
-                format!("look at the call, and decide in an inbox or at a terminal: ask-answer show {id}"),
+                ("look at the call, and decide in an inbox or at a terminal", format!("ask-answer show {id}")),
             )),
             (Some(Through::Web | Through::Message), _) => Ok(()),
             // The agent of the session could otherwise answer its own dialog.
             (Some(_), Below::Agent) if matter == Matter::Dialog => Err(Error::conflict(
                 format!("{asks}: no agent may answer that"),
-                format!("answer it in a terminal of your own, or on the page: ask-answer show {id}"),
+                ("answer it in a terminal of your own, or on the page", format!("ask-answer show {id}")),
             )),
             (Some(_), Below::Unknown) => Err(Error::conflict(
                 format!("{asks}, and nobody knows who calls: no terminal shows where this process comes from"),
-                format!("answer it in a terminal (by ssh: ssh -t), or on the page: ask-answer show {id}"),
+                ("answer it in a terminal (by ssh: ssh -t), or on the page", format!("ask-answer show {id}")),
             )),
             (Some(Through::Terminal | Through::Agent | Through::File | Through::Other(_)), Below::NoAgent | Below::Agent) => Ok(()),
         }
@@ -187,7 +188,7 @@ impl Caller {
                 Err(Error::conflict("an agent's run takes back no decision about a tool call", hint))
             }
             Below::Unknown => {
-                let hint = "do it in a terminal: relaunch approve --revoke";
+                let hint = ("do it in a terminal", "relaunch approve --revoke");
                 Err(Error::conflict("nobody knows who calls: no terminal shows where this process comes from", hint))
             }
         }

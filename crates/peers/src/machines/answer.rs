@@ -157,7 +157,7 @@ impl Found {
             Self::Waits(peers, question) => Ok((peers, question)),
             Self::Ended(ended) => Err(Error::not_found(
                 format!("{} waits for no answer on {}: {}", id.workflow, host_of(id), ended.said.excerpt(300)),
-                format!("see it with: ask-answer show {id}; what waits: ask-answer list --host {}", host_of(id)),
+                format!("look at it: ask-answer show {id}; what waits: ask-answer list --host {}", host_of(id)),
             )),
         }
     }
@@ -272,7 +272,7 @@ pub(super) fn may_be_made(decision: Decision<'_>, address: &str, question: &Ques
     if let Some(expected) = decision.on.round().filter(|id| *id != waits) {
         return Err(Error::conflict(
             format!("{address} asks another question by now (round {waits}, not {expected})"),
-            format!("see it with: ask-answer show {address}"),
+            format!("look at it: ask-answer show {address}"),
         ));
     }
     decision.may_be_made(address, question, reply)
@@ -369,9 +369,9 @@ fn acknowledge(args: &AskAnswer, address: &Address, question: &askbox_mailbox::Q
 fn addressed(error: Error, workflow: &WorkflowId, address: &Address) -> Error {
     match error {
         Error::Invalid { file, field, problem, fix } => {
-            let fix = fix.replace(&format!("ask-answer {workflow}"), &format!("ask-answer {address}"));
+            let fix = fix.to_string().replace(&format!("ask-answer {workflow}"), &format!("ask-answer {address}"));
             let fix = fix.replace(&format!("ask-answer decline {workflow}"), &format!("ask-answer decline {address}"));
-            Error::Invalid { file, field, problem, fix }
+            Error::Invalid { file, field, problem, fix: fix.into() }
         }
         other => other,
     }

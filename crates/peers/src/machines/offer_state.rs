@@ -141,7 +141,7 @@ mod tests {
             assert_eq!(words(&open), (stands, "accepted by build".into(), String::new()));
         }
         assert_eq!(words(&verdict(Decided::Accepted)), (Stands::Accepted, "accepted by build".into(), String::new()));
-        assert_eq!(named_from_here("build", "see it with: ask-answer show w"), "see it with: ask-answer show build:w");
+        assert_eq!(named_from_here("build", "look at it: ask-answer show w"), "look at it: ask-answer show build:w");
         for (decided, said) in [
             (Decided::Lost, "not the first"),
             (Decided::Closed, "too late"),

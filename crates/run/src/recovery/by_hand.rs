@@ -15,6 +15,7 @@ use crate::supervise::stop;
 use askbox_config::Config;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::disk::{Lock, Placed};
+use askbox_mailbox::error::Hint;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::transitions::{close, quarantined_round};
 use askbox_mailbox::{Closed, Closing, Error, Folder, Mailbox, Result, RoundId, WorkflowId, audit, disk, read_question};
@@ -32,7 +33,7 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
     let cwd = cwd.map(|cwd| WorkFolder::open(config, cwd).map(WorkFolder::into_path)).transpose()?;
     let round = match parked_round(mailbox, workflow) {
         Err(Error::NotFound { message, hint }) => {
-            return Err(Error::not_found(message, instead_of_retry(mailbox, workflow).unwrap_or(hint)));
+            return Err(Error::not_found(message, instead_of_retry(mailbox, workflow).map_or(hint, Hint::from)));
         }
         other => other?,
     };

@@ -181,9 +181,9 @@ fn not_ended(run: &Run, limit: Duration, holder: Option<LockHolder>) -> Error {
     match holder {
         Some(holder) => Error::Waiting {
             message: format!("{message}; its supervisor is {holder}"),
-            hint: format!("to end it for sure: kill -KILL {} && {again}; the agent ends with it", holder.pid),
+            hint: format!("to end it for sure: kill -KILL {} && {again}; the agent ends with it", holder.pid).into(),
         },
-        None => Error::Waiting { message, hint: format!("wait longer with: {again}") },
+        None => Error::Waiting { message, hint: format!("wait longer with: {again}").into() },
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `launches` | all launches of a watcher: its runs, answered workflows in the order of their answers, and the gate and the places that may hold them up |
 //! | `gate` | the breaker and the day's budget together decide about the next launch |
-//! | `next_run` | claims and launches as many runs as are allowed, up to `relaunch.max_concurrent` |
+//! | `next_run` | claims and launches the next run, if its gate and its places allow it |
 //! | `unsupervised` | claimed rounds that have no supervisor |
 //! | `orphans` | ends the processes of an earlier attempt |
 //! | `places` | how many places of `relaunch.max_concurrent` are taken, by all watchers together |

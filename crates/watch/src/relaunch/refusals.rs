@@ -22,15 +22,15 @@ pub fn error_of(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, ref
     match refusal {
         Refusal::NothingAnswered if now.state == Standing::Waiting => Error::Waiting {
             message: format!("{workflow} still waits ({})", now.why.unwrap_or_default()),
-            hint: format!("end the wait yourself: ask-answer {workflow} ANSWER"),
+            hint: format!("end the wait yourself: ask-answer {workflow} ANSWER").into(),
         },
         Refusal::NothingAnswered if matches!(now.state, Standing::Pending | Standing::Overdue) => Error::Waiting {
             message: format!("{workflow} still waits for its answer"),
-            hint: format!("answer it: ask-answer {workflow} ANSWER"),
+            hint: format!("answer it: ask-answer {workflow} ANSWER").into(),
         },
         Refusal::NothingAnswered if now.state == Standing::Awaiting => Error::Waiting {
             message: format!("{workflow} {}", now.why.unwrap_or_else(|| "waits for what it started".into())),
-            hint: now.todo.unwrap_or_else(|| format!("see what it waits for: askbox tree {workflow}")),
+            hint: now.todo.unwrap_or_else(|| format!("see what it waits for: askbox tree {workflow}")).into(),
         },
         Refusal::NothingAnswered if now.state == Standing::Parked || now.state == Standing::Interrupted => {
             Error::conflict(format!("{workflow} is {}", now.state.word()), format!("run it again: relaunch retry {workflow}"))
@@ -72,7 +72,7 @@ pub fn error_of(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, ref
         ),
         Refusal::OfDialog(_) => Error::conflict(
             format!("the answer of {workflow} is for the dialog of a session, and no agent is launched with it"),
-            format!("see it with: ask-answer show {workflow}"),
+            format!("look at it: ask-answer show {workflow}"),
         ),
         Refusal::AwaitedInline(_) => Error::conflict(
             format!("the asker of {workflow} waits for the answer itself (ask-post --wait)"),

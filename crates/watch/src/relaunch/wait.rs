@@ -59,7 +59,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
                 Some((_, words)) => words,
                 None => format!("wait again: relaunch wait {workflow}"),
             };
-        return Err(Error::Waiting { message, hint });
+        return Err(Error::Waiting { message, hint: hint.into() });
     };
     // A parent that gets the result here does not have to be woken for it.
     let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();

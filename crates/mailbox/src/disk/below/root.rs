@@ -219,7 +219,7 @@ pub fn explain_missing(error: Error) -> Error {
     root.check_in_place().err().unwrap_or_else(|| {
         Error::conflict(
             format!("another process moved or removed {} while this command ran", below.display()),
-            "look where the workflow stands now (ask-answer show ID, relaunch status ID), and repeat the command if it still applies",
+            ("repeat it if it still applies; look where the workflow stands now", "ask-answer show ID, relaunch status ID"),
         )
     })
 }

@@ -5,23 +5,32 @@ use crate::documents::answer::{Answer, Outcome};
 use crate::documents::fields::approval::LONGEST_EDITED;
 use crate::documents::programs::Facts;
 use crate::documents::question::Question;
-use crate::error::{Error, Result};
+use crate::error::{Error, Hint, Result};
 use crate::text;
 
 /// Checks the text that a person puts in place of the call's editable one.
 pub(super) fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
-    let wrong = |problem: &str, fix: &str| Err(Error::invalid("answer.edited", problem, fix));
+    let wrong = |problem: &str, fix: Hint| Err(Error::invalid("answer.edited", problem, fix));
     let editable = question.approval.as_ref().and_then(|approval| approval.editable.as_ref());
     let Some(editable) = editable else {
-        return wrong("is given, but the call has no text that a person may change", "allow the call, or decline and say what to change");
+        return wrong(
+            "is given, but the call has no text that a person may change",
+            "allow the call, or decline and say what to change".into(),
+        );
     };
     match edited {
-        None => wrong("is missing", &format!("change the call's {}: ask-answer edit {}", editable.field, question.workflow_id)),
-        Some(text) if text::is_blank(text) => wrong("is empty", "to refuse the call, decline it"),
-        Some(text) if text.len() > LONGEST_EDITED => {
-            wrong(&format!("is {} bytes long, the limit is {LONGEST_EDITED}", text.len()), "shorten it, or decline and say what to change")
+        None => wrong(
+            "is missing",
+            (format!("change the call's {}", editable.field), format!("ask-answer edit {}", question.workflow_id)).into(),
+        ),
+        Some(text) if text::is_blank(text) => wrong("is empty", "to refuse the call, decline it".into()),
+        Some(text) if text.len() > LONGEST_EDITED => wrong(
+            &format!("is {} bytes long, the limit is {LONGEST_EDITED}", text.len()),
+            "shorten it, or decline and say what to change".into(),
+        ),
+        Some(text) if text == editable.text => {
+            wrong("is the text of the call itself", "nothing is changed: allow the call with `once`".into())
         }
-        Some(text) if text == editable.text => wrong("is the text of the call itself", "nothing is changed: allow the call with `once`"),
         Some(_) => Ok(()),
     }
 }
@@ -47,7 +56,7 @@ pub(super) fn words(question: &Question, reply: &Answer) -> Result<()> {
     if reply.outcome != Outcome::Answered || call.is_some_and(|call| facts.takes_a_remark(&call.name)) {
         return Ok(());
     }
-    let fix = format!("allow it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
+    let fix = ("allow it without words, or refuse it with them", format!("ask-answer decline {} --note WORDS", question.workflow_id));
     Err(Error::invalid("answer.note", "would not reach the session, which takes no words beside an allowance", fix))
 }
 
@@ -60,7 +69,7 @@ pub(super) fn stop(question: &Question, reply: &Answer) -> Result<()> {
         return Err(Error::invalid("answer.stops", "would not end the turn of a session whose server asks", "decline without it"));
     }
     if reply.note.is_some() {
-        let fix = format!("stop it without words, or refuse it with them: ask-answer decline {} --note WORDS", question.workflow_id);
+        let fix = ("stop it without words, or refuse it with them", format!("ask-answer decline {} --note WORDS", question.workflow_id));
         return Err(Error::invalid("answer.note", "would not reach the session, which only ends its turn", fix));
     }
     Ok(())

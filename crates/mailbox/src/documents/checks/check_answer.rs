@@ -10,7 +10,7 @@ use crate::documents::fields::approval::EDITED;
 use crate::documents::fields::options::Choice;
 use crate::documents::fields::range::{NumberProblem, Range};
 use crate::documents::question::Question;
-use crate::error::{Error, Result};
+use crate::error::{Error, Hint, Result};
 use crate::spelling;
 use crate::text::{excerpt, is_blank, shell_quote};
 
@@ -79,8 +79,8 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
     }
     if question.approval.is_some() && !matches!(value, AnswerValue::Text(words) if question.options.0.iter().any(|c| c.key == *words)) {
         let words = excerpt(&value.to_text(), 60);
-        let fix =
-            format!("write exactly one of these: {}; to refuse: ask-answer decline {}", question.options.keys(), question.workflow_id);
+        let words_of = format!("write exactly one of these: {}; or refuse it", question.options.keys());
+        let fix = (words_of, format!("ask-answer decline {}", question.workflow_id));
         return Err(Error::invalid("answer", format!("`{words}` is no approval"), fix));
     }
     if !question.is_batch() {
@@ -117,7 +117,7 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
         return Err(Error::invalid(
             format!("answer.{}", excerpt(stray, 40)),
             if is_twice { "answers a question that has an answer already" } else { "was not asked" },
-            format!("leave it out, or use one of the ids that this lists: ask-answer show {}", question.workflow_id),
+            ("leave it out, or use one of its ids", format!("ask-answer show {}", question.workflow_id)),
         ));
     }
     Ok(AnswerValue::Batch(out))
@@ -171,7 +171,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn fits(&self, value: &AnswerValue) -> Result<AnswerValue> {
         if value.is_blank() && self.given != Given::ByAsker {
-            let decline = format!("write an answer; to answer nothing: ask-answer decline {}", self.question.workflow_id);
+            let decline = ("write an answer; to answer nothing, decline it", format!("ask-answer decline {}", self.question.workflow_id));
             return Err(self.error("is empty", decline));
         }
         match self.part.kind() {
@@ -264,7 +264,7 @@ impl Asked<'_> {
         self.error(format!("`{}` is none of the options", excerpt(words, 60)), fix + or)
     }
 
-    fn error(&self, problem: impl Into<String>, fix: impl Into<String>) -> Error {
+    fn error(&self, problem: impl Into<String>, fix: impl Into<Hint>) -> Error {
         Error::invalid(self.field, problem, fix)
     }
 }

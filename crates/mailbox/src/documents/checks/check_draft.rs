@@ -105,15 +105,15 @@ pub fn check(document: &QuestionDocument) -> Result<()> {
 pub fn of_client(question: &Question) -> Result<()> {
     let content = question.content();
     let fields = [
-        ("approval", question.approval.is_some(), "the supervisor or `askbox hook` asks about a tool call when an agent makes it"),
-        ("tool_call", question.tool_call.is_some(), "`askbox hook` writes it for a call that waits"),
+        ("approval", question.approval.is_some(), "askbox asks about a tool call when an agent makes it"),
+        ("tool_call", question.tool_call.is_some(), "askbox writes it for a call that waits"),
         ("elicited_by", question.elicited_by.is_some(), "a run's supervisor asks for an MCP server"),
-        ("to_session", question.to_session, "`askbox mcp` writes it for its own session"),
-        ("continues_in", question.continues_in.is_some(), "`ask-post` writes it in the shell of a live session"),
-        ("live", question.live.is_some(), "`askbox hook` writes it for the dialog of a session"),
+        ("to_session", question.to_session, "the MCP server writes it for its own session"),
+        ("continues_in", question.continues_in.is_some(), "askbox writes it in the shell of a live session"),
+        ("live", question.live.is_some(), "askbox writes it for the dialog of a session"),
         ("results", matches!(content, Content::Results(_)), "askbox tells a parent itself how its children ended"),
-        ("prompt", matches!(content, Content::Task(_)), "a task is not a question: begin it with `relaunch spawn`"),
-        ("reads", !question.reads.is_empty(), "a task is not a question: begin it with `relaunch spawn`"),
+        ("prompt", matches!(content, Content::Task(_)), "a task is not a question"),
+        ("reads", !question.reads.is_empty(), "a task is not a question"),
     ];
     match fields.into_iter().find(|(_, is_there, _)| *is_there) {
         Some((field, _, why)) => Err(Error::invalid(field, "is written by askbox's own programs only", format!("leave it out: {why}"))),

@@ -130,7 +130,7 @@ fn rename_field(error: Error, name: &str) -> Error {
 /// answers it. Silence, an event and a person's own words approve nothing.
 fn check_approval(asked: &Question, shown: &str) -> Result<()> {
     let Some(approval) = &asked.approval else { return Ok(()) };
-    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to `askbox hook`, which writes it"));
+    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave the approval to askbox, which writes it"));
     if approval.tool.is_empty() || approval.tool.len() > LONGEST_NAME || !approval.sha256.is_valid() {
         return wrong("approval", "has a tool or a sha256 that cannot be right");
     }
@@ -174,7 +174,7 @@ fn shows_its_plan(asked: &Question, approval: &approval::Approval) -> bool {
 fn check_live(asked: &Question) -> Result<()> {
     let Some(live) = &asked.live else { return Ok(()) };
     live.check()?;
-    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to `askbox hook`, which writes it"));
+    let wrong = |field: &str, problem: &str| Err(Error::invalid(field, problem, "leave `live` to askbox, which writes it"));
     let is_sessions = match (&asked.elicited_by, &asked.tool_call, &asked.approval) {
         (Some(_), None, None) => true,
         (None, Some(call), Some(approval)) => approval.tool == call.name,

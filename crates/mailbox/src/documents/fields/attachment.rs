@@ -157,7 +157,7 @@ impl Attachment {
             return wrong(problem, "attach the part that matters for the decision");
         }
         if self.sha256.len() != 64 || !self.sha256.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return wrong(format!("`{shown}` has no SHA-256 of 64 lowercase hexadecimal digits"), "leave them to ask-post --attach");
+            return wrong(format!("`{shown}` has no SHA-256 of 64 lowercase hexadecimal digits"), "give the file itself");
         }
         Ok(())
     }
