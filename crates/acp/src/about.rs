@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::protocol::{AgentInfo, Client, Item, Reply, SessionPlace};
+use crate::protocol::{AgentInfo, AgentReply, Client, Item, SessionPlace};
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_config::Runner;
 use askbox_mailbox::{IoContext, Result};
@@ -23,7 +23,7 @@ pub(crate) fn ask(runner: &Runner) -> Result<Value> {
     let mut lines = BoundedLines::new(output);
     while let Ok(Some(line)) = lines.next_line() {
         let said = client.feed(&line).into_iter().find_map(|item| match item {
-            Item::Replied(Reply::Initialized(info)) => Some(info),
+            Item::Replied(AgentReply::Initialized(info)) => Some(info),
             _ => None,
         });
         if let Some(info) = said {

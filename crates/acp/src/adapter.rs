@@ -303,7 +303,7 @@ impl Adapter<'_> {
                 self.talk.tell_later(&words);
                 Ok(())
             }
-            Command::Reply { request, reply } => self.reply_to_form(&request, &reply),
+            Command::AgentReply { request, reply } => self.reply_to_form(&request, &reply),
             Command::Tell(words) => {
                 self.talk.tell_later(&words);
                 Ok(())

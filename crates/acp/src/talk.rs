@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use crate::lost_work;
 use crate::opening::{Heard, Messages, Opening};
 use crate::out;
-use crate::protocol::{AgentInfo, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
+use crate::protocol::{AgentInfo, AgentReply, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened};
 use crate::{session, words};
 use askbox_agent::stream::{StreamItem, TurnOutcome, Verdict};
 use askbox_config::Config;
@@ -96,14 +96,14 @@ impl Talk<'_> {
     }
 
     /// Takes the agent's reply to a request of ours.
-    pub(crate) fn replied(&mut self, reply: Reply) -> Result<()> {
+    pub(crate) fn replied(&mut self, reply: AgentReply) -> Result<()> {
         match reply {
             // The agent is on its way out.
             _ if self.so_far.is_leaving => Ok(()),
-            Reply::Initialized(info) => self.initialized(info),
-            Reply::Opened(opened) => self.session_opened(opened),
-            Reply::ModeSet => self.session_ready(),
-            Reply::Failed { asked, code, message } => self.request_failed(asked, code, &message),
+            AgentReply::Initialized(info) => self.initialized(info),
+            AgentReply::Opened(opened) => self.session_opened(opened),
+            AgentReply::ModeSet => self.session_ready(),
+            AgentReply::Failed { asked, code, message } => self.request_failed(asked, code, &message),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::model::UNPARSED;
 use crate::outcome::{Outcome, Taken};
 use crate::person::{self, Permit};
 use crate::place::Place;
-use crate::rules::hooks::{self, Decision, Verdict};
+use crate::rules::hooks::{self, HookDecision, Verdict};
 use crate::rules::permission::{self, Permission};
 use crate::step::{End, Stop};
 use crate::task;
@@ -56,9 +56,9 @@ fn make(caller: &mut Conversation, host: &mut Host, call: &Call) -> Result<Resul
     let Verdict { decision, reason, input, mut context, ends_turn } = hooks::run(host, "PreToolUse", &call.name, &about)?;
     let mut call = Call { input: input.unwrap_or_else(|| call.input.clone()), ..call.clone() };
     match decision {
-        Decision::Deny => return Ok(Ok(Outcome { ends_turn, ..Outcome::error(reason) })),
-        Decision::Defer => return Ok(Err(End::Waits(call))),
-        Decision::None | Decision::Allow | Decision::Ask => {}
+        HookDecision::Deny => return Ok(Ok(Outcome { ends_turn, ..Outcome::error(reason) })),
+        HookDecision::Defer => return Ok(Err(End::Waits(call))),
+        HookDecision::None | HookDecision::Allow | HookDecision::Ask => {}
     }
     let mut place = match Place::of_call(&call, &host.cwd) {
         Ok(place) => place,

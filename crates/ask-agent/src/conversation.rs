@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::history::{Call, SUMMARY, blocks, words};
 use crate::host::{Happening, Host};
-use crate::model::{self, Failure, Heard, Reply, Request};
+use crate::model::{self, Failure, Heard, ModelReply, Request};
 use crate::outcome::Outcome;
 use crate::process;
 use crate::rules::hooks;
@@ -149,7 +149,7 @@ impl Conversation {
         let event = if self.subagent.is_some() { "SubagentStop" } else { "Stop" };
         let about = json!({ "stop_hook_active": self.is_held, "last_assistant_message": self.transcript.history.last_words() });
         let verdict = hooks::run(host, event, "", &about)?;
-        Ok((verdict.decision == hooks::Decision::Deny && !verdict.ends_turn).then_some(verdict.reason))
+        Ok((verdict.decision == hooks::HookDecision::Deny && !verdict.ends_turn).then_some(verdict.reason))
     }
 
     /// Asks the model and takes its reply in, as a summary if one is asked for. Returns the end of the turn if there is no whole reply.
@@ -216,11 +216,11 @@ impl Conversation {
     }
 
     /// Sends one request and listens. The reply is not complete if a request to stop came first.
-    fn hear(&self, host: &mut Host, body: Arc<str>) -> Result<Result<Reply, Failure>> {
+    fn hear(&self, host: &mut Host, body: Arc<str>) -> Result<Result<ModelReply, Failure>> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let (number, sender) = (NUMBER.fetch_add(1, Ordering::Relaxed), host.sender.clone());
         let _ongoing = host.api.send(body, move |heard| sender.send(Happening::Model(number, heard)).is_ok())?;
-        let mut reply = Reply::default();
+        let mut reply = ModelReply::default();
         loop {
             match host.wait(None) {
                 _ if host.stop.is_some() => return Ok(Ok(reply)),

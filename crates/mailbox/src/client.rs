@@ -187,21 +187,21 @@ impl<'a> PendingQuestion<'a> {
     }
 
     /// Names who decides.
-    pub fn by(self, caller: &'a Caller) -> Reply<'a> {
-        Reply { pending: self, caller, note: None }
+    pub fn by(self, caller: &'a Caller) -> AnswerDraft<'a> {
+        AnswerDraft { pending: self, caller, note: None }
     }
 }
 
 /// A reply that is about to be given: see [`PendingQuestion::by`].
 #[derive(Debug)]
 #[must_use = "nothing is answered yet: give the value"]
-pub struct Reply<'a> {
+pub struct AnswerDraft<'a> {
     pending: PendingQuestion<'a>,
     caller: &'a Caller,
     note: Option<String>,
 }
 
-impl Reply<'_> {
+impl AnswerDraft<'_> {
     /// Adds a remark beside the value.
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }

@@ -157,7 +157,7 @@ pub mod who;
 pub mod workflows;
 
 pub use attachments::{AttachedFile, Damage};
-pub use client::{PendingQuestion, Reply};
+pub use client::{AnswerDraft, PendingQuestion};
 #[doc(hidden)]
 pub use document::Document;
 pub use documents::answer::{Answer, AnswerValue, Outcome};

@@ -20,13 +20,13 @@ use askbox_run::story::Teller;
 const SLICE: Duration = Duration::from_secs(1);
 
 /// The reply of a tool.
-pub(super) enum Reply {
+pub(super) enum ToolReply {
     Text(String),
     /// Words with an answer that this process has taken.
     Answer(String, Taken),
 }
 
-impl Reply {
+impl ToolReply {
     /// The reply that tells the asker of this round how it stands now.
     pub(super) fn about(desk: &Desk, mailbox: &Mailbox, asked: &RoundId, state: QuestionState) -> Result<Self> {
         let words = state.words(desk, mailbox, asked)?;
@@ -38,10 +38,10 @@ impl Reply {
 }
 
 /// `ask_user` of a client that waits. `is_given_up` returns true once the client has cancelled the call.
-pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+pub(super) fn ask(desk: &Desk, arguments: &Map<String, Value>, is_given_up: impl Fn() -> bool) -> Result<ToolReply> {
     let (mailbox, document) = question(desk, arguments)?;
     if let Some((asked, state)) = waiting_answer(desk, &mailbox, &document.typed)? {
-        return Reply::about(desk, &mailbox, &asked, state);
+        return ToolReply::about(desk, &mailbox, &asked, state);
     }
     post_and_wait(desk, &mailbox, document, is_given_up)
 }
@@ -95,7 +95,7 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 }
 
 /// Posts and waits like `ask-post --wait`: this process holds the workflow's waiter from before the post until the wait ends.
-fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<ToolReply> {
     let policy = desk.config_now()?.answers.policy();
     let end = Instant::now() + desk.config.wait.0;
     let waiter = loop {
@@ -110,13 +110,13 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
     let mut held = match begun {
         Begun::Held(held) => *held,
         // The answer has come since this call looked for one.
-        Begun::Answered(_waiter, claim) => return Reply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
+        Begun::Answered(_waiter, claim) => return ToolReply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
     };
     desk.remember(held.receipt())?;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match held.look(mailbox, &policy, left.min(SLICE), &is_given_up)? {
-            Look::Answered(claim) => return Reply::about(desk, mailbox, held.round(), QuestionState::Taken(claim)),
+            Look::Answered(claim) => return ToolReply::about(desk, mailbox, held.round(), QuestionState::Taken(claim)),
             Look::Changed => {
                 held = held.ask_anew(mailbox).map_err(in_words_of_a_tool)?;
                 desk.remember(held.receipt())?;
@@ -125,8 +125,8 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
         }
         match question_state::find(desk, mailbox, held.round(), false)?.map(QuestionState::told_to_asker) {
             Some(QuestionState::Waits(_) | QuestionState::Answered(_)) if !left.is_zero() && !is_given_up() => {}
-            Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return Reply::about(desk, mailbox, held.round(), over),
-            _ => return Ok(Reply::Text(posted(desk, mailbox, held.round())?)),
+            Some(over @ (QuestionState::Over(..) | QuestionState::Taken(_))) => return ToolReply::about(desk, mailbox, held.round(), over),
+            _ => return Ok(ToolReply::Text(posted(desk, mailbox, held.round())?)),
         }
     }
 }
@@ -171,7 +171,7 @@ fn in_words_of_a_tool(error: Error) -> Error {
 }
 
 /// `check_answer`.
-pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<QuestionId>) -> Result<Reply> {
+pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<QuestionId>) -> Result<ToolReply> {
     let mailbox = desk.mailbox()?;
     let unknown = || Error::not_found(format!("nothing was asked for {workflow}"), "see the open questions: list_questions");
     let asked = match question {
@@ -179,11 +179,11 @@ pub(super) fn check(desk: &Desk, workflow: &WorkflowId, question: Option<Questio
         None => round::latest(&mailbox, workflow).ok_or_else(unknown)?.id,
     };
     let state = match question_state::find(desk, &mailbox, &asked, false)?.ok_or_else(unknown)? {
-        QuestionState::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(Reply::Text(changed(workflow))),
+        QuestionState::Answered(question) if desk.asked_something_else(&asked, &question) => return Ok(ToolReply::Text(changed(workflow))),
         QuestionState::Answered(question) | QuestionState::OnItsWay(question, _) if desk.has_asked(&asked, &question) => {
             question_state::find(desk, &mailbox, &asked, true)?.ok_or_else(unknown)?
         }
         other => other,
     };
-    Reply::about(desk, &mailbox, &asked, state)
+    ToolReply::about(desk, &mailbox, &asked, state)
 }

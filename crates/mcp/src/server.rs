@@ -12,7 +12,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 
-use crate::ask_user::{self, Reply};
+use crate::ask_user::{self, ToolReply};
 use crate::desk::Desk;
 use crate::lines::UNREADABLE;
 use crate::receipts::Receipts;
@@ -88,13 +88,13 @@ impl ServerHandler for Server {
         let limit = (self.desk.config.wait.0 + AND_THEN).max(AT_LEAST);
         let reply = match tokio::time::timeout(limit, work).await {
             Ok(done) => done.map_err(|e| ErrorData::internal_error(format!("the tool ended early: {e}"), None))?,
-            Err(_late) => Ok(Reply::Text("This takes longer and goes on by itself; run_status tells how it stands.".into())),
+            Err(_late) => Ok(ToolReply::Text("This takes longer and goes on by itself; run_status tells how it stands.".into())),
         };
         Ok(match reply {
-            Ok(Reply::Text(words)) => said(words),
+            Ok(ToolReply::Text(words)) => said(words),
             // Nobody reads this reply, so the answer is left for the next look.
-            Ok(Reply::Answer(..)) if context.ct.is_cancelled() => said(String::new()),
-            Ok(Reply::Answer(words, taken)) => {
+            Ok(ToolReply::Answer(..)) if context.ct.is_cancelled() => said(String::new()),
+            Ok(ToolReply::Answer(words, taken)) => {
                 let call = context.meta.get(CALL).and_then(Value::as_str);
                 self.receipts.expect(context.id, taken, Sign::of_call(call));
                 said(words)
@@ -180,7 +180,7 @@ fn caller(context: &RequestContext<RoleServer>) -> String {
     format!("an agent of {}", text::excerpt(&name, 60))
 }
 
-fn call(desk: &Desk, tool: &str, arguments: &Map<String, Value>, caller: String, is_given_up: impl Fn() -> bool) -> Result<Reply> {
+fn call(desk: &Desk, tool: &str, arguments: &Map<String, Value>, caller: String, is_given_up: impl Fn() -> bool) -> Result<ToolReply> {
     if let (tools::ASK_USER, Some(Value::String(question))) = (tool, arguments.get(ask_user_call::QUESTION_ID)) {
         let workflow =
             ask_user_call::named_workflow(arguments)?.ok_or_else(|| Error::invalid("workflow_id", "is missing", "name the workflow"))?;
@@ -228,5 +228,5 @@ fn call(desk: &Desk, tool: &str, arguments: &Map<String, Value>, caller: String,
             other_tools::answer(desk, &workflow()?, question()?, answer, caller)
         }
     }
-    .map(Reply::Text)
+    .map(ToolReply::Text)
 }

@@ -1,6 +1,6 @@
 //! The meaning of one line of the agent.
 
-use crate::protocol::replies::Reply;
+use crate::protocol::replies::AgentReply;
 use askbox_agent::stream::{PermissionRequest, StreamItem};
 
 /// A part of the meaning of one line of the agent.
@@ -11,7 +11,7 @@ pub enum Item {
     /// The agent asks whether it may make a call.
     Permission(Permission),
     /// The agent's reply to a request that askbox made.
-    Replied(Reply),
+    Replied(AgentReply),
     /// A line that the agent waits for, and that nobody has to decide about.
     Say(String),
 }

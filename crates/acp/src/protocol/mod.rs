@@ -45,7 +45,7 @@ pub use item::{Item, Permission};
 pub use own_server::OwnServer;
 pub use permission::Choice;
 pub use replay::PlayedBack;
-pub use replies::{AgentInfo, Asked, NO_SESSION, NOT_LOGGED_IN, Opened, Reply};
+pub use replies::{AgentInfo, AgentReply, Asked, NO_SESSION, NOT_LOGGED_IN, Opened};
 
 #[cfg(test)]
 mod tests;

@@ -53,7 +53,7 @@ impl Asked {
 
 /// The reply to a request of askbox. The end of a prompt is [`TurnEnded`](askbox_agent::stream::StreamItem::TurnEnded).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum AgentReply {
     /// The agent can do this.
     Initialized(AgentInfo),
     /// The session is open.

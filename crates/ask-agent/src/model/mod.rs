@@ -11,5 +11,5 @@ mod reply;
 mod request;
 
 pub(crate) use api::{Api, Failure, Heard};
-pub(crate) use reply::{Reply, UNPARSED};
+pub(crate) use reply::{ModelReply, UNPARSED};
 pub(crate) use request::{MODEL, Request, body};

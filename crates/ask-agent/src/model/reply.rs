@@ -10,7 +10,7 @@ pub(crate) const UNPARSED: &str = "__unparsedToolInput";
 
 /// A reply, as far as it has come.
 #[derive(Debug, Default)]
-pub(crate) struct Reply {
+pub(crate) struct ModelReply {
     message: Map<String, Value>,
     blocks: Vec<Map<String, Value>>,
     /// The input of the tool call that is being generated, as JSON text.
@@ -18,7 +18,7 @@ pub(crate) struct Reply {
     pub is_complete: bool,
 }
 
-impl Reply {
+impl ModelReply {
     /// Takes in one event.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_put_together_from_its_events() {
-        let mut reply = Reply::default();
+        let mut reply = ModelReply::default();
         for event in [
             json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "usage": {"input_tokens": 3, "output_tokens": 1}}}),
             json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
@@ -125,10 +125,10 @@ mod tests {
             vec![begun.clone(), block(json!([]))],
             vec![begun.clone(), piece("text_delta")],
         ] {
-            let mut reply = Reply::default();
+            let mut reply = ModelReply::default();
             assert!(events.iter().map(|event| reply.take(event)).any(|taken| taken.is_err()), "{events:?}");
         }
-        let mut reply = Reply::default();
+        let mut reply = ModelReply::default();
         let usage = json!({"type": "message_delta", "usage": {"output_tokens": 9}});
         for event in [begun, block(json!({"type": "text", "text": 7})), piece("text_delta"), piece("thinking_delta"), usage, json!("x")] {
             reply.take(&event).unwrap();

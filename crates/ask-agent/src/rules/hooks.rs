@@ -12,7 +12,7 @@ const REFUSES: i32 = 2;
 
 /// What the hooks before a call decide, the strongest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) enum Decision {
+pub(crate) enum HookDecision {
     #[default]
     None,
     Allow,
@@ -25,7 +25,7 @@ pub(crate) enum Decision {
 /// What all hooks of one event say.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    pub decision: Decision,
+    pub decision: HookDecision,
     /// Why, for the model.
     pub reason: String,
     /// The input that replaces the call's.
@@ -67,10 +67,10 @@ pub(crate) fn about(call: &Call, agent: Option<&str>) -> Value {
 
 impl Verdict {
     fn deny(&mut self, event: &str, reason: &str) {
-        self.decide(Decision::Deny, &format!("{event} hook error: {reason}"));
+        self.decide(HookDecision::Deny, &format!("{event} hook error: {reason}"));
     }
 
-    fn decide(&mut self, decision: Decision, reason: &str) {
+    fn decide(&mut self, decision: HookDecision, reason: &str) {
         if decision > self.decision {
             self.decision = decision;
             self.reason = reason.to_owned();
@@ -82,16 +82,16 @@ impl Verdict {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let reason = text(&specific["permissionDecisionReason"]);
         match specific["permissionDecision"].as_str() {
-            Some("deny") => self.decide(Decision::Deny, &reason),
-            Some("defer") => self.decide(Decision::Defer, &reason),
-            Some("ask") => self.decide(Decision::Ask, &reason),
-            Some("allow") => self.decide(Decision::Allow, &reason),
+            Some("deny") => self.decide(HookDecision::Deny, &reason),
+            Some("defer") => self.decide(HookDecision::Defer, &reason),
+            Some("ask") => self.decide(HookDecision::Ask, &reason),
+            Some("allow") => self.decide(HookDecision::Allow, &reason),
             _ => {}
         }
         if output["decision"] == "block" {
             match event {
                 "PostToolUse" => self.context.push(text(&output["reason"])),
-                _ => self.decide(Decision::Deny, &text(&output["reason"])),
+                _ => self.decide(HookDecision::Deny, &text(&output["reason"])),
             }
         }
         self.ends_turn |= output["continue"] == false;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::history::Call;
 use crate::host::Host;
 use crate::place::{Place, real};
-use crate::rules::hooks::Decision;
+use crate::rules::hooks::HookDecision;
 use crate::rules::pattern::{Sense, allow, names, names_found};
 use crate::tool_names::{ASK_USER, EDIT, GLOB, GREP, READ, TASK, TODO, WRITE};
 use askbox_agent::claude;
@@ -69,7 +69,7 @@ pub(crate) enum Permission {
 
 /// Decides about a call, as Claude Code does: `tests/claude/permissions.txt` compares both. Rules that refuse or ask, and the modes that
 /// only plan or ask nobody, stand above a hook that allows.
-pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Decision) -> Permission {
+pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: HookDecision) -> Permission {
     let named = |rules: &[String]| rules.iter().find(|rule| names(rule, call, place, &host.cwd, Sense::AsksOrRefuses)).cloned();
     let refused = |why: &str| Permission::Refused(format!("Permission to use {} has been denied: {why}.", call.name));
     if let Some(rule) = named(&host.settings.deny) {
@@ -77,7 +77,7 @@ pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Deci
     }
     let (mode, is_asked_about) = (host.args.mode(), named(&host.settings.ask).is_some());
     let (reads, writes) = (matches!(call.name.as_str(), READ | GLOB | GREP), matches!(call.name.as_str(), WRITE | EDIT));
-    if hook == Decision::Ask || is_asked_about && mode != "dontAsk" || writes && mode == "plan" {
+    if hook == HookDecision::Ask || is_asked_about && mode != "dontAsk" || writes && mode == "plan" {
         return Permission::Ask;
     }
     let is_here = || place.is_some_and(|place| place.path.starts_with(real(&host.cwd)));
@@ -89,7 +89,7 @@ pub(crate) fn decide(host: &Host, call: &Call, place: Option<&Place>, hook: Deci
         _ if is_asked_about => false,
         _ if matches!(call.name.as_str(), TODO | TASK | ASK_USER) => true,
         "plan" => reads || has_rule(),
-        _ => hook == Decision::Allow || (reads || writes && mode == "acceptEdits") && is_here() || has_rule(),
+        _ => hook == HookDecision::Allow || (reads || writes && mode == "acceptEdits") && is_here() || has_rule(),
     };
     let is_protected = is_allowed && writes && place.is_some_and(|place| is_protected(host, place));
     match mode {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, id, question};
-use crate::conformance::harness::{Kind, Reply, lacks};
+use crate::conformance::harness::{HarnessReply, Kind, lacks};
 use crate::conformance::strace;
 use crate::conformance::vectors::{list, rules};
 use crate::conformance::verdict::{Verdict, each, require, violated};
@@ -208,9 +208,9 @@ pub fn put_back(case: &mut Case<'_>) -> Verdict {
     let reply = harness.ask(&request)?;
     drop(harness);
     match reply {
-        Reply::Refused(..) => {}
-        Reply::Unsupported => return lacks(&request),
-        Reply::Done(_) => return violated("an answer is acknowledged although answered/w.json did not get its name"),
+        HarnessReply::Refused(..) => {}
+        HarnessReply::Unsupported => return lacks(&request),
+        HarnessReply::Done(_) => return violated("an answer is acknowledged although answered/w.json did not get its name"),
     }
     let left = [case.exists("pending/w.json"), case.exists("answered/w.json")];
     require(left == [true, false], || format!("after an answer that failed, [pending, answered] is {left:?}"))?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::conformance::harness::{Harness, Kind, Reply, lacks, shortened};
+use crate::conformance::harness::{Harness, HarnessReply, Kind, lacks, shortened};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 use askbox_cli::args::askbox_args::Conformance;
 use askbox_mailbox::error::IoContext;
@@ -68,7 +68,7 @@ impl Runner {
     pub fn probe(&mut self) -> Result<()> {
         let hint = "docs/dev/conformance.md describes the lines of a harness";
         match self.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()})) {
-            Ok(Reply::Unsupported) => Ok(()),
+            Ok(HarnessReply::Unsupported) => Ok(()),
             Ok(other) => Err(Error::failed(format!("the harness does not say that it lacks the operation `none`: {other:?}"), hint)),
             Err(Stop::Violated(words) | Stop::Skipped(words)) => Err(Error::failed(format!("the harness does not answer: {words}"), hint)),
             Err(Stop::Failed(error)) => Err(error),
@@ -99,7 +99,7 @@ impl Runner {
     }
 
     /// Sends a request to the process that most checks share.
-    pub fn ask(&mut self, request: &Value) -> Verdict<Reply> {
+    pub fn ask(&mut self, request: &Value) -> Verdict<HarnessReply> {
         if self.harness.as_mut().is_none_or(Harness::has_ended) {
             self.harness = Some(self.start()?);
         }
@@ -135,9 +135,9 @@ impl Case<'_> {
     pub fn refused(&mut self, operation: &str, more: Value) -> Verdict<Kind> {
         let request = self.request(operation, more);
         match self.runner.ask(&request)? {
-            Reply::Done(_) => violated(format!("{} is accepted", shortened(&request))),
-            Reply::Refused(kind, _) => Ok(kind),
-            Reply::Unsupported => lacks(&request),
+            HarnessReply::Done(_) => violated(format!("{} is accepted", shortened(&request))),
+            HarnessReply::Refused(kind, _) => Ok(kind),
+            HarnessReply::Unsupported => lacks(&request),
         }
     }
 
@@ -145,9 +145,9 @@ impl Case<'_> {
     pub fn reply(&mut self, operation: &str, more: Value) -> Verdict<Result<Value, Kind>> {
         let request = self.request(operation, more);
         match self.runner.ask(&request)? {
-            Reply::Done(reply) => Ok(Ok(reply)),
-            Reply::Refused(kind, _) => Ok(Err(kind)),
-            Reply::Unsupported => lacks(&request),
+            HarnessReply::Done(reply) => Ok(Ok(reply)),
+            HarnessReply::Refused(kind, _) => Ok(Err(kind)),
+            HarnessReply::Unsupported => lacks(&request),
         }
     }
 

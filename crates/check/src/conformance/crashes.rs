@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, question};
-use crate::conformance::harness::Reply;
+use crate::conformance::harness::HarnessReply;
 use crate::conformance::strace;
 use crate::conformance::verdict::{Stop, Verdict, each, require};
 
@@ -28,7 +28,7 @@ pub fn at_random_moments(case: &mut Case<'_>, operation: &str) -> Verdict {
         harness.send(&attempt.request);
         // Moments that are spread evenly over the operation, and a little behind it.
         let moment = length.mul_f64(1.2 * (n as f64 + 0.5) / case.runner.kills as f64);
-        let replied = matches!(harness.receive(moment.max(Duration::from_micros(50)))?, Some(Reply::Done(_)));
+        let replied = matches!(harness.receive(moment.max(Duration::from_micros(50)))?, Some(HarnessReply::Done(_)));
         drop(harness);
         attempt.judge(case, replied, &format!("killed {:.1} ms after the request", moment.as_secs_f64() * 1000.0))?;
     }
@@ -47,7 +47,7 @@ pub fn at_system_calls(case: &mut Case<'_>) -> Verdict {
             let attempt = Attempt::prepare(case, operation, &format!("{operation}-{n}"))?;
             let mut harness = case.runner.start_behind(&strace::killing(call, *count))?;
             harness.send(&attempt.request);
-            let replied = matches!(harness.receive(case.runner.limit)?, Some(Reply::Done(_)));
+            let replied = matches!(harness.receive(case.runner.limit)?, Some(HarnessReply::Done(_)));
             drop(harness);
             attempt.judge(case, replied, &format!("killed before call {count} of {call}"))?;
         }

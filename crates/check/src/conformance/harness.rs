@@ -49,7 +49,7 @@ pub enum Kind {
 
 /// A reply.
 #[derive(Debug)]
-pub enum Reply {
+pub enum HarnessReply {
     /// The operation took place.
     Done(Value),
     /// The operation was refused, with the implementation's words.
@@ -58,7 +58,7 @@ pub enum Reply {
     Unsupported,
 }
 
-impl Reply {
+impl HarnessReply {
     /// The reply to a request that must take place.
     pub fn done(self, request: &Value) -> Verdict<Value> {
         match self {
@@ -123,7 +123,7 @@ impl Harness {
     }
 
     /// Waits for a reply. `None` if there is none within this time, or the process has ended.
-    pub fn receive(&mut self, limit: Duration) -> Verdict<Option<Reply>> {
+    pub fn receive(&mut self, limit: Duration) -> Verdict<Option<HarnessReply>> {
         match self.lines.recv_timeout(limit) {
             Ok(line) => read(&line).map(Some),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
@@ -131,7 +131,7 @@ impl Harness {
     }
 
     /// Sends a request, and returns its reply.
-    pub fn ask(&mut self, request: &Value) -> Verdict<Reply> {
+    pub fn ask(&mut self, request: &Value) -> Verdict<HarnessReply> {
         self.send(request);
         match self.receive(self.limit)? {
             Some(reply) => Ok(reply),
@@ -191,21 +191,21 @@ impl Drop for Harness {
     }
 }
 
-fn read(line: &str) -> Verdict<Reply> {
+fn read(line: &str) -> Verdict<HarnessReply> {
     let reply: Value = match serde_json::from_str(line) {
         Ok(reply @ Value::Object(_)) => reply,
         _ => return violated(format!("a reply is not one JSON object in one line: {}", excerpt(line))),
     };
     if reply["unsupported"] == true {
-        return Ok(Reply::Unsupported);
+        return Ok(HarnessReply::Unsupported);
     }
     if reply["error"].is_null() {
-        return Ok(Reply::Done(reply));
+        return Ok(HarnessReply::Done(reply));
     }
     let Ok(kind) = serde_json::from_value(reply["error"].clone()) else {
         return violated(format!("a reply has another `error` than the kinds of docs/dev/conformance.md: {}", excerpt(line)));
     };
-    Ok(Reply::Refused(kind, reply["message"].as_str().unwrap_or_default().to_owned()))
+    Ok(HarnessReply::Refused(kind, reply["message"].as_str().unwrap_or_default().to_owned()))
 }
 
 /// A request in words: its operation, its workflow and its value.

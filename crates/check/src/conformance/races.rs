@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answers::answer_by_askbox;
 use crate::conformance::case::{Case, id, question};
-use crate::conformance::harness::{Harness, Reply, lacks};
+use crate::conformance::harness::{Harness, HarnessReply, lacks};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 
 /// Two processes of the implementation, which have replied once and so are ready.
@@ -33,9 +33,9 @@ impl Pair {
         }
         let limit = self.2;
         let took_place = |harness: &mut Harness, request| match harness.receive(limit)? {
-            Some(Reply::Done(_)) => Ok(true),
-            Some(Reply::Refused(..)) => Ok(false),
-            Some(Reply::Unsupported) => lacks(request),
+            Some(HarnessReply::Done(_)) => Ok(true),
+            Some(HarnessReply::Refused(..)) => Ok(false),
+            Some(HarnessReply::Unsupported) => lacks(request),
             None => violated("no reply in a race"),
         };
         // Both are read, also if the first one cannot be used.
@@ -106,12 +106,12 @@ pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
             let mailbox = case.open()?;
             pair.1.send(&answer);
             let withdrawn = mailbox.withdraw(&id(&workflow)?, "ann", None).is_ok();
-            [withdrawn, matches!(pair.1.receive(pair.2)?, Some(Reply::Done(_)))]
+            [withdrawn, matches!(pair.1.receive(pair.2)?, Some(HarnessReply::Done(_)))]
         } else if can_answer.is_err() {
             pair.0.send(&withdrawal);
             std::thread::sleep(Duration::from_micros((turn as u64 * 397) % 8000));
             let answered = answer_by_askbox(case, &workflow).is_ok();
-            [matches!(pair.0.receive(pair.2)?, Some(Reply::Done(_))), answered]
+            [matches!(pair.0.receive(pair.2)?, Some(HarnessReply::Done(_))), answered]
         } else {
             pair.race(turn, [&withdrawal, &answer])?
         };
@@ -138,9 +138,9 @@ pub fn checkpoints(case: &mut Case<'_>) -> Verdict {
         let mut left = vec![&mut pair.0, &mut pair.1];
         while let Some(harness) = left.last_mut() {
             match harness.receive(Duration::from_millis(1))? {
-                Some(Reply::Done(_)) => drop(left.pop()),
-                Some(Reply::Unsupported) => return lacks(&requests[0]),
-                Some(Reply::Refused(kind, words)) => return violated(format!("save is refused ({kind:?}): {words}")),
+                Some(HarnessReply::Done(_)) => drop(left.pop()),
+                Some(HarnessReply::Unsupported) => return lacks(&requests[0]),
+                Some(HarnessReply::Refused(kind, words)) => return violated(format!("save is refused ({kind:?}): {words}")),
                 None if harness.has_ended() => return violated("the process ended while it saved"),
                 None => {}
             }

@@ -184,13 +184,13 @@ impl ReplyKey {
     }
 
     /// The text that a button sends.
-    fn text(&self, target: &str, reply: &Reply) -> Result<String> {
+    fn text(&self, target: &str, reply: &Pressed) -> Result<String> {
         let mac = self.mac(target, reply)?.finalize().into_bytes();
-        let Reply { round, shown, key, .. } = reply;
+        let Pressed { round, shown, key, .. } = reply;
         Ok(format!("{MARK} {} {} {shown}{} {key}", round.workflow, round.question, text::hex(&mac[..CODE / 2])))
     }
 
-    fn mac(&self, target: &str, Reply { round, shown, key, .. }: &Reply) -> Result<Hmac<Sha256>> {
+    fn mac(&self, target: &str, Pressed { round, shown, key, .. }: &Pressed) -> Result<Hmac<Sha256>> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).map_err(|e| Error::failed(e.to_string(), "report this as a bug"))?;
         mac.update(&document::to_json(&(target, round.workflow.as_str(), round.question, shown, key))?);
@@ -198,7 +198,7 @@ impl ReplyKey {
     }
 
     /// True if a reply came from a button that was made here, for this target and the question that it names.
-    fn made(&self, target: &str, reply: &Reply) -> bool {
+    fn made(&self, target: &str, reply: &Pressed) -> bool {
         // A number may begin with a plus sign, and a code may not.
         let is_code = reply.code.bytes().all(|byte| byte.is_ascii_hexdigit());
         let bytes: Option<Vec<u8>> = (0..CODE / 2).map(|n| u8::from_str_radix(reply.code.get(2 * n..2 * n + 2)?, 16).ok()).collect();
@@ -220,7 +220,7 @@ struct TopicLine {
 
 /// The content of a button's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::channel) struct Reply {
+pub(in crate::channel) struct Pressed {
     round: RoundId,
     /// The hash of the question as it was shown.
     shown: String,
@@ -234,7 +234,7 @@ pub(in crate::channel) struct Heard {
     /// The id of the message to continue from the next time.
     pub cursor: String,
     /// `None` if no button sent the message.
-    pub reply: Option<Reply>,
+    pub reply: Option<Pressed>,
 }
 
 /// Reads one line of the stream; `None` if it is not a message.
@@ -244,13 +244,13 @@ fn heard(line: &str) -> Option<Heard> {
     (line.event == "message" && is_id).then(|| Heard { cursor: line.id, reply: reply(&line.message) })
 }
 
-fn reply(message: &str) -> Option<Reply> {
+fn reply(message: &str) -> Option<Pressed> {
     let mut words = message.splitn(5, ' ');
     let (mark, workflow, question, code, key) = (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
     let (workflow, question) = (workflow.parse::<WorkflowId>().ok()?, question.parse::<QuestionId>().ok()?);
     let (shown, code) = code.split_at_checked(HASH).unwrap_or((code, ""));
     let round = RoundId { workflow, question };
-    (mark == MARK).then(|| Reply { round, shown: shown.to_owned(), key: key.to_owned(), code: code.to_owned() })
+    (mark == MARK).then(|| Pressed { round, shown: shown.to_owned(), key: key.to_owned(), code: code.to_owned() })
 }
 
 /// The replies of one target.
@@ -263,7 +263,7 @@ pub(in crate::channel) struct Replies {
     has_cards: bool,
     follow_until: Option<Instant>,
     /// The answer that has no receipt yet.
-    given: Option<(String, Reply, Ticket)>,
+    given: Option<(String, Pressed, Ticket)>,
     /// The last message about a button that changed nothing, by round and option.
     told_late: HashMap<(RoundId, String), Instant>,
 }
@@ -285,7 +285,8 @@ impl Replies {
         let (About::Round(about), Some(shown)) = (&notice.message.about, &notice.shown) else { return Ok(Vec::new()) };
         let round = RoundId { workflow: about.workflow_id.clone(), question: about.question_id };
         let text = |key: &String| {
-            self.key.text(&self.hello.target, &Reply { round: round.clone(), shown: shown.clone(), key: key.clone(), code: String::new() })
+            self.key
+                .text(&self.hello.target, &Pressed { round: round.clone(), shown: shown.clone(), key: key.clone(), code: String::new() })
         };
         notice.buttons.iter().map(text).collect()
     }
@@ -422,7 +423,7 @@ mod tests {
 pub mod fuzzed {
     //! For `fuzz/`: reads a message in a topic for replies. Anybody may have written it.
 
-    use super::{Reply, ReplyKey};
+    use super::{Pressed, ReplyKey};
     use askbox_mailbox::id::RoundId;
 
     /// The content of a message.
@@ -452,6 +453,6 @@ pub mod fuzzed {
     /// # Errors
     /// If it cannot be written as JSON.
     pub fn text(target: &str, round: RoundId, shown: String, option: String) -> askbox_mailbox::Result<String> {
-        key().text(target, &Reply { round, shown, key: option, code: String::new() })
+        key().text(target, &Pressed { round, shown, key: option, code: String::new() })
     }
 }

@@ -8,7 +8,7 @@ use crate::protocol::envelope::{self, Envelope, shaped};
 use crate::protocol::forms::{self, FormRequest, WaitingForm};
 use crate::protocol::item::{Item, Permission};
 use crate::protocol::permission::{self, WaitingCall};
-use crate::protocol::replies::{self, AgentInfo, Asked, Opened, OpenedSession, Reply};
+use crate::protocol::replies::{self, AgentInfo, AgentReply, Asked, Opened, OpenedSession};
 use crate::protocol::signs;
 use crate::protocol::tool;
 use crate::protocol::unread::Subject;
@@ -64,7 +64,7 @@ impl Client {
         Some(match envelope::read(line.text()).ok()? {
             Envelope::Request { id, method, params } => self.requested(line, id, &method, params),
             Envelope::Notification { method, params } => self.notified(line, &method, params),
-            Envelope::Reply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {
+            Envelope::AgentReply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {
                 Some(at) => {
                     let (_, asked) = self.asked.remove(at);
                     self.replied(line, asked, result)
@@ -225,15 +225,15 @@ impl Client {
             (_, Ok(result)) => result,
             (_, Err(error)) => {
                 let (code, message) = replies::error(error);
-                return vec![Item::Replied(Reply::Failed { asked, code, message: message.into() })];
+                return vec![Item::Replied(AgentReply::Failed { asked, code, message: message.into() })];
             }
         };
         match asked {
             Asked::Initialize => {
                 self.info = AgentInfo::of(result);
-                vec![Item::Replied(Reply::Initialized(self.info.clone()))]
+                vec![Item::Replied(AgentReply::Initialized(self.info.clone()))]
             }
-            Asked::Mode => vec![Item::Replied(Reply::ModeSet)],
+            Asked::Mode => vec![Item::Replied(AgentReply::ModeSet)],
             _ => self.opened(line, asked, result),
         }
     }
@@ -245,7 +245,7 @@ impl Client {
         let Some(session) = resumed.clone().or(reply.session_id).filter(|id| !id.is_empty() && id.len() <= NAME) else {
             let mut items = raw("acp/session", line, false);
             let message = "the agent names no session".into();
-            items.push(Item::Replied(Reply::Failed { asked: how, code: 0, message }));
+            items.push(Item::Replied(AgentReply::Failed { asked: how, code: 0, message }));
             return items;
         };
         self.session = Some(session.clone());
@@ -271,7 +271,7 @@ impl Client {
             cwd,
             first: true,
         };
-        vec![began.into(), StreamItem::Event(started).into(), Item::Replied(Reply::Opened(Opened { how, session, mode }))]
+        vec![began.into(), StreamItem::Event(started).into(), Item::Replied(AgentReply::Opened(Opened { how, session, mode }))]
     }
 
     fn turn_ended(&mut self, result: Result<Raw<'_>, Raw<'_>>) -> Vec<Item> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::protocol::{Asked, Choice, Client, Item, Reply, SessionPlace};
+use crate::protocol::{AgentReply, Asked, Choice, Client, Item, SessionPlace};
 use askbox_agent::events::{CallEnd, EventKind};
 use askbox_agent::presets::{self, Preset};
 use askbox_agent::stream::lines::{BoundedLines, Line};
@@ -209,7 +209,7 @@ fn lines_of_any_shape_are_survived() {
     let line = fresh.initialize();
     assert!(line.contains("\"protocolVersion\":1") && line.contains("\"form\":{}"));
     let items = feed(&mut fresh, &json!({"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 2, "info": {}}}));
-    assert!(matches!(&items[..], [Item::Replied(Reply::Initialized(info))] if !info.is_understood() && info.protocol == 2));
+    assert!(matches!(&items[..], [Item::Replied(AgentReply::Initialized(info))] if !info.is_understood() && info.protocol == 2));
 }
 
 #[test]
