@@ -83,7 +83,7 @@ fn an_answer_that_nobody_accepted_leaves_the_checkpoint() {
 }
 
 #[test]
-fn a_question_with_an_answer_waits_no_more_although_its_file_is_there() {
+fn an_answered_question_waits_no_more_if_its_file_is_there() {
     let looks = [
         ("ask-answer list", "no question is pending"),
         ("ask-answer list --json", ""),

@@ -237,7 +237,8 @@ mod promises {
         ask_about(&world, "rm -rf /data");
         let real = std::fs::read(world.in_mailbox("pending/w.json")).unwrap();
         ask_about(&world, "ls /data");
-        // The person is shown a harmless call under the round of the other one.
+        // The person is shown a harmless call under the round of the other one, as if that still waited.
+        world.sh("rm -r m/closed/* m/runs/w");
         let round = serde_json::from_slice::<Value>(&real).unwrap()["question_id"].clone();
         let mut harmless = world.document("pending/w.json");
         harmless["question_id"] = round.clone();
