@@ -25,10 +25,10 @@ pub struct AdapterOutput {
 impl AdapterOutput {
     /// The items of this line.
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
-        let Some(mut item) = Some(line).filter(|line| !line.over_limit()).and_then(|line| serde_json::from_str(line.text()).ok()) else {
-            return raw(if line.torn() { "torn" } else { "not_json" }, line, true);
+        let Some(mut item) = Some(line).filter(|line| !line.over_limit).and_then(|line| serde_json::from_str(line.text).ok()) else {
+            return raw(if line.torn { "torn" } else { "not_json" }, line, true);
         };
-        let is_cut = !line.cuts().is_empty();
+        let is_cut = !line.cuts.is_empty();
         match &mut item {
             StreamItem::Asked(method) => {
                 self.unanswered = Some(std::mem::take(method));

@@ -17,6 +17,9 @@ use serde_json::{Map, Value};
 use crate::transcript::{Attachment, Entry};
 use askbox_mailbox::{Time, disk};
 
+/// The input of a tool call.
+type Input = Map<String, Value>;
+
 /// The attachment that says what a hook has decided about a call. It is the receipt of the hook's decision.
 const DECISION: &str = "hook_permission_decision";
 /// What a result says of a call that ended its turn: by the user at the terminal, or by a hook that interrupts (measured with 2.1.332).
@@ -60,17 +63,20 @@ pub struct Call {
     /// True if all was read once that the transcript had before. A result in it is of an earlier call.
     has_looked: bool,
     /// The call's tool and input, until its id is known.
-    wanted: Option<(String, Map<String, Value>)>,
+    wanted: Option<(String, Input)>,
     /// Calls of that tool without a result.
     open: Vec<Open>,
     begun: Instant,
-    id: Option<String>,
+    /// The id of the call, once it is known.
+    pub id: Option<String>,
     /// The message of the model that makes the call.
     message: Option<String>,
-    has_result: bool,
+    /// True if the call has its result.
+    pub has_result: bool,
     has_gone_on: bool,
     denial: Option<Denial>,
-    taken: Option<Taken>,
+    /// The decision of a hook that the session has taken.
+    pub taken: Option<Taken>,
 }
 
 /// The result of a call that was denied or cut.
@@ -82,7 +88,7 @@ struct Denial {
 
 impl Call {
     /// A call that the session has just made. Its id is found in the transcript: Claude Code does not tell it to the hook.
-    pub fn just_made(transcript: PathBuf, tool: &str, input: &Map<String, Value>) -> Self {
+    pub fn just_made(transcript: PathBuf, tool: &str, input: &Input) -> Self {
         let length = transcript.metadata().map_or(0, |about| about.len());
         let offset = length.saturating_sub(RECENT);
         let wanted = Some((tool.to_owned(), input.clone()));
@@ -112,11 +118,6 @@ impl Call {
         }
     }
 
-    /// The id of the call, once it is known.
-    pub fn id(&self) -> Option<&str> {
-        self.id.as_deref()
-    }
-
     /// Says how much of the transcript was read, and which calls were found. For a message about a call without an id.
     pub fn what_was_read(&self) -> String {
         let read = match self.transcript.metadata() {
@@ -125,11 +126,6 @@ impl Call {
         };
         let (open, equal) = (self.open.len(), self.open.iter().filter(|open| open.has_equal_input).count());
         format!("{}: {read}; {open} calls of the tool have no result, {equal} of them with this input", self.transcript.display())
-    }
-
-    /// True if the call has its result.
-    pub fn has_result(&self) -> bool {
-        self.has_result
     }
 
     /// True if its result says that the user rejected the call, or that a hook ended the turn.
@@ -146,11 +142,6 @@ impl Call {
     /// prompt. A call that was cut may have been allowed by a hook, and leaves no receipt then (read in 2.1.332).
     pub fn has_gone_on(&self) -> bool {
         self.has_gone_on && self.denial.is_none()
-    }
-
-    /// The decision of a hook that the session has taken.
-    pub fn taken(&self) -> Option<Taken> {
-        self.taken
     }
 
     /// Reads what the transcript has gained. A transcript that cannot be read has gained nothing.
@@ -264,12 +255,7 @@ impl Call {
 /// newest such call that was made by then, and that had no result before the dialog. Returns its id.
 ///
 /// Only the last 4 MiB of the transcript are read. A transcript that cannot be read has no such call.
-pub fn newest_call(
-    transcript: &Path,
-    tool: &str,
-    [since, by]: [Time; 2],
-    is_right: impl Fn(&Map<String, Value>) -> bool,
-) -> Option<String> {
+pub fn newest_call(transcript: &Path, tool: &str, [since, by]: [Time; 2], is_right: impl Fn(&Input) -> bool) -> Option<String> {
     let mut file = disk::open_of_another_program(transcript).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(RECENT))).ok()?;
@@ -375,20 +361,20 @@ mod tests {
         let prompt = "{\"type\":\"user\",\"message\":{\"content\":\"go on\"}}\n".to_owned();
         let transcript = Transcript::new(&[of_old_turn, prompt, call("Bash", "one", a), call("Bash", "two", b)]);
         let mut second = transcript.call("Bash", b);
-        assert_eq!((second.id(), transcript.call("Bash", a).id()), (Some("two"), Some("one")));
+        assert_eq!((second.id.as_deref(), transcript.call("Bash", a).id.as_deref()), (Some("two"), Some("one")));
         transcript.gains(&result("one"));
         second.look();
-        assert!(!second.has_result());
+        assert!(!second.has_result);
         transcript.gains(result("two").trim_end());
         second.look();
-        assert!(!second.has_result(), "the line is not complete");
+        assert!(!second.has_result, "the line is not complete");
         transcript.gains("\n");
         second.look();
-        assert!(second.has_result() && second.taken().is_none() && !second.is_rejected());
+        assert!(second.has_result && second.taken.is_none() && !second.is_rejected());
         let mut third = Call::with_id(transcript.path.clone(), "three");
         transcript.gains(&result("three").replace(r#""type":"user""#, r#""type":"user","toolDenialKind":"user-rejected""#));
         third.look();
-        assert!(third.has_result() && third.is_rejected());
+        assert!(third.has_result && third.is_rejected());
     }
 
     #[test]
@@ -397,20 +383,20 @@ mod tests {
         let mut one = transcript.call("Bash", "{}");
         transcript.gains(&decision("one", "allow"));
         one.look();
-        assert_eq!(one.taken(), Some(Taken::Allow));
+        assert_eq!(one.taken, Some(Taken::Allow));
         let mut later = Call::with_id(transcript.path.clone(), "other");
         later.look();
-        assert_eq!((later.taken(), later.has_result()), (Some(Taken::Deny), false));
+        assert_eq!((later.taken, later.has_result), (Some(Taken::Deny), false));
     }
 
     #[test]
     fn a_changed_input_and_a_plan_are_found_if_they_are_alone() {
         let transcript = Transcript::new(&[call("ExitPlanMode", "plan", "{}"), call("Bash", "one", r#"{"command":"a"}"#)]);
-        assert_eq!(transcript.call("ExitPlanMode", r#"{"plan":"x"}"#).id(), Some("plan"));
-        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id(), Some("one"));
+        assert_eq!(transcript.call("ExitPlanMode", r#"{"plan":"x"}"#).id.as_deref(), Some("plan"));
+        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id.as_deref(), Some("one"));
         transcript.gains(&call("Bash", "two", r#"{"command":"b"}"#));
-        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id(), None, "it may be either");
-        assert_eq!(transcript.call("Write", "{}").id(), None);
+        assert_eq!(transcript.call("Bash", r#"{"command":"changed"}"#).id.as_deref(), None, "it may be either");
+        assert_eq!(transcript.call("Write", "{}").id.as_deref(), None);
     }
 
     #[test]
@@ -418,15 +404,15 @@ mod tests {
         let a = r#"{"command":"a"}"#;
         let transcript = Transcript::new(&[call("Bash", "before", a), result("before")]);
         let mut late = transcript.call("Bash", a);
-        assert!(late.id().is_none() && !late.has_result(), "an earlier call");
+        assert!(late.id.is_none() && !late.has_result, "an earlier call");
         // The session has made the same call again since.
         transcript.gains(&[call("Bash", "late", a), result("late"), call("Bash", "again", a)].concat());
         late.look();
-        assert!(late.id() == Some("late") && late.has_result(), "{late:?}");
+        assert!(late.id.as_deref() == Some("late") && late.has_result, "{late:?}");
         let mut other = transcript.call("Bash", a);
         transcript.gains(&[call("Read", "read", "{}"), result("read")].concat());
         other.look();
-        assert_eq!((other.id(), other.has_result()), (Some("again"), false));
+        assert_eq!((other.id.as_deref(), other.has_result), (Some("again"), false));
     }
 
     #[test]

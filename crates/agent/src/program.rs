@@ -86,12 +86,12 @@ pub struct ProgramOutput {
 impl ProgramOutput {
     /// The items of this line.
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
-        if line.over_limit() {
-            self.add(line.text());
-            let head = &line.text()[..line.text().floor_char_boundary(HEAD)];
-            return vec![StreamItem::Event(EventKind::Raw { what: "over_limit".into(), bytes: line.size(), head: head.into() })];
+        if line.over_limit {
+            self.add(line.text);
+            let head = &line.text[..line.text.floor_char_boundary(HEAD)];
+            return vec![StreamItem::Event(EventKind::Raw { what: "over_limit".into(), bytes: line.size, head: head.into() })];
         }
-        let text = match serde_json::from_str(line.text()) {
+        let text = match serde_json::from_str(line.text) {
             // The supervisor sees any line as a sign of life.
             Ok(Said::Alive) => return Vec::new(),
             Ok(Said::Text { text }) => text,
@@ -104,7 +104,7 @@ impl ProgramOutput {
                 return Vec::new();
             }
             Ok(Said::Cost { .. }) | Err(_) => {
-                let text = line.text().trim_end_matches('\r');
+                let text = line.text.trim_end_matches('\r');
                 self.add(text);
                 text.to_owned()
             }

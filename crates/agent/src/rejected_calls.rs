@@ -29,7 +29,7 @@ pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
     let mut lines = BoundedLines::new(transcript);
     let (mut made, mut rejected) = (Vec::new(), Vec::new());
     while let Ok(Some(line)) = lines.next_line() {
-        let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
+        let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
         if begins_a_turn(&entry) {
             (made, rejected) = (Vec::new(), Vec::new());
         }

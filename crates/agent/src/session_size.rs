@@ -79,10 +79,10 @@ fn replies(transcript: impl Read) -> impl Iterator<Item = (Usage, Option<Time>)>
     std::iter::from_fn(move || {
         while let Ok(Some(line)) = lines.next_line() {
             // Parse only the lines that may matter.
-            if !line.text().contains("\"usage\"") {
+            if !line.text.contains("\"usage\"") {
                 continue;
             }
-            let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
+            let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
             if let Ok(usage) = Usage::deserialize(&entry.message["usage"])
                 && entry.kind == "assistant"
                 && !entry.is_of_subagent

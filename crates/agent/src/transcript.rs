@@ -89,10 +89,10 @@ pub fn is_unanswered(transcript: impl Read, message_id: &str) -> bool {
             Err(_) => return false,
         };
         // Parse only the lines that may matter.
-        if !(has_it && line.text().contains("assistant") || line.text().contains(message_id)) {
+        if !(has_it && line.text.contains("assistant") || line.text.contains(message_id)) {
             continue;
         }
-        match serde_json::from_str::<Entry>(line.text()) {
+        match serde_json::from_str::<Entry>(line.text) {
             Ok(entry) if entry.kind == "user" => has_it |= entry.uuid.as_deref() == Some(message_id),
             Ok(entry) if entry.is_work() && has_it => return false,
             Ok(_) => {}
@@ -108,7 +108,7 @@ pub fn before_unanswered(transcript: impl Read, message_ids: &[String]) -> Optio
     let mut lines = BoundedLines::new(transcript);
     let mut before = None;
     while let Some(line) = lines.next_line().ok()? {
-        let text = line.text();
+        let text = line.text;
         let may_matter = before.is_some() || message_ids.iter().any(|id| text.contains(id.as_str()));
         let Some(entry) = may_matter.then(|| serde_json::from_str::<Entry>(text).ok()).flatten() else { continue };
         let is_one = || entry.kind == "user" && entry.uuid.as_ref().is_some_and(|uuid| message_ids.contains(uuid));
@@ -128,7 +128,7 @@ pub fn last_words(transcript: impl Read, message_ids: &[String]) -> Option<Strin
     let mut lines = BoundedLines::new(transcript);
     let (mut has_one, mut answer) = (false, Answer::default());
     while let Some(line) = lines.next_line().ok()? {
-        let text = line.text();
+        let text = line.text;
         // Parse only the lines that may matter.
         if !(has_one || message_ids.iter().any(|id| text.contains(id.as_str()))) {
             continue;
@@ -219,7 +219,7 @@ fn end_of<T>(mut transcript: impl Read + Seek, mut find: impl FnMut(&str) -> Opt
     transcript.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
     let mut lines = BoundedLines::new(transcript);
     while let Ok(Some(line)) = lines.next_line() {
-        if let Some(found) = find(line.text()) {
+        if let Some(found) = find(line.text) {
             return Some(found);
         }
     }
@@ -244,7 +244,7 @@ pub fn suspended_call(transcript: impl Read) -> SuspendedCall {
     let mut lines = BoundedLines::new(transcript);
     let mut last = SuspendedCall::None;
     while let Ok(Some(line)) = lines.next_line() {
-        let text = line.text();
+        let text = line.text;
         if text.contains(DEFERRED) {
             if let Ok(Entry { attachment: Some(Attachment { kind, id: Some(id), .. }), .. }) = serde_json::from_str(text)
                 && kind == DEFERRED
@@ -278,7 +278,7 @@ pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
     let mut lines = BoundedLines::new(transcript);
     let (mut open, mut folder) = (Vec::new(), None);
     while let Ok(Some(line)) = lines.next_line() {
-        let Ok(entry) = serde_json::from_str::<Entry>(line.text()) else { continue };
+        let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
         folder = entry.cwd.clone().or(folder);
         if let Some(Attachment { kind, id: Some(id), .. }) = &entry.attachment
             && kind == DEFERRED
@@ -344,7 +344,7 @@ pub fn renew(config_dir: &Path, session_id: &str, before: SystemTime) -> std::io
 fn holds_a_message(transcript: impl Read) -> bool {
     let mut lines = BoundedLines::new(transcript);
     while let Ok(Some(line)) = lines.next_line() {
-        if serde_json::from_str::<Entry>(line.text()).is_ok_and(|entry| matches!(entry.kind.as_str(), "user" | "assistant")) {
+        if serde_json::from_str::<Entry>(line.text).is_ok_and(|entry| matches!(entry.kind.as_str(), "user" | "assistant")) {
             return true;
         }
     }

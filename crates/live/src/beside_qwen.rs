@@ -8,9 +8,8 @@ use crate::qwen::folder::Folder;
 use crate::way::Way;
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::ProcessHandle;
+use askbox_mailbox::{Error, Mailbox, Result};
 
 /// Serves the dialogs of the process `of` until it has ended, and removes the folder.
 ///

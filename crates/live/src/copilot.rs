@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::wire::{Asked, RequestId, problem};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_mailbox::programs::COPILOT;
 use askbox_run::asking::request::{Request, Subject};
 
@@ -62,8 +62,7 @@ pub(super) fn read(asked: Asked) -> Result<(RequestId, Request)> {
         said.insert("workingDirectory".into(), json!(folders));
     }
     let input = with_fields_beside(COPILOT.name, part.state.input, said)?;
-    let request = request::of(&COPILOT, &id, Subject::Call, (part.tool, input), (&session, &root))?;
-    Ok((id, request))
+    request::of(&COPILOT, id, Subject::Call, (part.tool, input), (&session, &root))
 }
 
 /// The folders in which parts of a command run, apart from the session's own.

@@ -3,9 +3,7 @@
 use crate::programs;
 use crate::wire::{self, Incoming};
 use askbox_cli::args::askbox_args::LiveProgram;
-use askbox_mailbox::QuestionDocument;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionDocument, Result, Time};
 
 /// The question that a line of the program's plugin becomes. `None` if the line asks nothing.
 pub fn question(program: LiveProgram, line: &[u8], since: Time) -> Option<Result<QuestionDocument>> {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::wire::{Asked, Part, RequestId, problem};
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::programs::OPENCODE;
+use askbox_mailbox::{Error, Result};
 use askbox_run::asking::request::{Request, Subject};
 
 #[derive(Deserialize)]
@@ -18,7 +18,6 @@ struct Permission {
     patterns: Vec<String>,
     #[serde(default)]
     metadata: Map<String, Value>,
-    #[serde(default)]
     tool: Option<Value>,
 }
 
@@ -72,8 +71,7 @@ pub(super) fn read(asked: Asked) -> Result<(RequestId, Request)> {
         }
         other => return Err(not_known(other)),
     };
-    let request = request::of(&OPENCODE, &id, subject, (tool, input), (&session, &root))?;
-    Ok((id, request))
+    request::of(&OPENCODE, id, subject, (tool, input), (&session, &root))
 }
 
 fn not_known(what: &str) -> Error {

@@ -4,7 +4,7 @@ use crate::wire::{Asked, RequestId};
 use crate::{copilot, opencode, qwen};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_mailbox::programs::{COPILOT, Facts, OPENCODE, QWEN};
 use askbox_run::asking::request::Request;
 

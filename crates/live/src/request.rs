@@ -7,10 +7,8 @@ use uuid::Uuid;
 
 use crate::wire::{RequestId, Session};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::SessionId;
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::text;
+use askbox_mailbox::{Error, Result, SessionId, text};
 use askbox_run::asking::place::{self, LONGEST_NAME};
 use askbox_run::asking::request::{Input, More, Request, Subject};
 
@@ -29,14 +27,14 @@ pub(super) const RUNNING: &str = "running";
 /// If its session can have no id.
 pub(super) fn of(
     facts: &Facts,
-    id: &RequestId,
+    id: RequestId,
     subject: Subject,
     (tool, input): (String, Input),
     (session, root): (&Session, &Session),
-) -> Result<Request> {
+) -> Result<(RequestId, Request)> {
     let cwd = PathBuf::from(&session.directory);
     let asks = session_id(facts, root)?;
-    Ok(Request {
+    let request = Request {
         // Each request has one of its own, also if one call asks more than once.
         workflow: place::workflow(&cwd, &asks, id.as_str())?,
         session: asks,
@@ -48,7 +46,8 @@ pub(super) fn of(
         call: id.as_str().to_owned(),
         subagent: (session.id != root.id).then(|| subagent(session)),
         more: More { title: root.title.clone().filter(|title| !title.starts_with(UNTITLED)), ..More::default() },
-    })
+    };
+    Ok((id, request))
 }
 
 /// The session's id as a UUID. opencode's own ids are not UUIDs.

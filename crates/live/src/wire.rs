@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
-use askbox_mailbox::error::Result;
-use askbox_mailbox::thread;
+use askbox_mailbox::{Result, thread};
 
 /// The longest line that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
@@ -69,7 +68,6 @@ pub(super) enum Incoming {
     /// The plugin could not do its work.
     Failed {
         /// The request. Missing if it is about none.
-        #[serde(default)]
         id: Option<RequestId>,
         /// The reason.
         why: String,
@@ -91,7 +89,6 @@ pub(super) struct Asked {
     /// The session that a person has begun. A subagent has a session of its own below it.
     pub(super) root: Session,
     /// The part of the session's message that makes the call.
-    #[serde(default)]
     pub(super) part: Option<Part>,
 }
 
@@ -100,9 +97,7 @@ pub(super) struct Asked {
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) directory: String,
-    #[serde(default)]
     pub(super) title: Option<String>,
-    #[serde(default)]
     pub(super) agent: Option<String>,
 }
 

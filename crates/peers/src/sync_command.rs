@@ -1,5 +1,7 @@
 //! `askbox sync`: this machine's questions in a database, and the schema of that database.
 
+use std::sync::mpsc;
+
 use crate::sync::connection::Database;
 use crate::sync::host::service::{self, Start};
 use crate::sync::migrate::ALL;
@@ -10,7 +12,7 @@ use askbox_config::{Config, Sync};
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 use askbox_watch::connection;
-use askbox_watch::messages::{self, Options};
+use askbox_watch::messages::Options;
 
 /// Runs one of its commands.
 ///
@@ -71,7 +73,7 @@ fn serve(args: &SyncRun, context: &Context) -> Result<()> {
     if args.once {
         return run(Mailbox::open(root)?);
     }
-    let (sender, messages) = messages::channel();
+    let (sender, messages) = mpsc::channel();
     while let Some(mailbox) = connection::wait_for_mailbox(&root, &Options::default(), &messages, &sender, || ())? {
         match run(mailbox) {
             Err(e) if !root.exists() => log::error(&e),

@@ -17,7 +17,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use askbox_config::LogFormat;
-use askbox_mailbox::{Error, text, time};
+use askbox_mailbox::{Error, Result, text, time};
 
 /// Writes the events of this process from the level `INFO` up to standard error from now on. Does nothing if the process has set a
 /// subscriber of `tracing` before.
@@ -46,6 +46,11 @@ fn set(format: LogFormat, level: Level) {
 /// Logs an error with its hint.
 pub fn error(error: &Error) {
     tracing::error!(hint = %text::one_line(&error.hint()), "{}", text::one_line(&error.to_string()));
+}
+
+/// The value; an error goes to the log.
+pub fn ok<T>(result: Result<T>) -> Option<T> {
+    result.inspect_err(error).ok()
 }
 
 #[derive(Debug)]

@@ -17,10 +17,9 @@ use serde::Serialize;
 
 use crate::pauses::Pauses;
 use askbox_agent::caller_env::is_of_the_caller;
-use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::thread::Waiting;
-use askbox_mailbox::{Mailbox, document};
+use askbox_mailbox::{Error, IoContext, Mailbox, Result, document};
 use askbox_run::log;
 use askbox_run::process::programs;
 

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use askbox_cli::program;
 use askbox_config::Config;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, Question, document};
+use askbox_mailbox::{Error, IoContext, Mailbox, Question, Result, Time, document, time};
 use askbox_run::process::programs;
 use askbox_run::story;
 

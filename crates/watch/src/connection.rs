@@ -10,9 +10,8 @@ use crate::messages::{Left, Options, WatchMessage};
 use crate::turn::Turn;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::who::presence::{self, Presence};
-use askbox_mailbox::{Folder, Mailbox, disk};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, disk};
 use askbox_run::log;
 
 /// A watcher's connection to its mailbox. It ends when it is dropped.
@@ -20,7 +19,7 @@ pub(super) struct Connection {
     identity: Identity,
     /// `None` for a watcher that polls, or that sleeps until it is its turn.
     hints: Option<Hints>,
-    polls: bool,
+    pub(super) polls: bool,
     /// Only the service announces itself.
     _presence: Option<Presence>,
     turn: Turn,
@@ -40,11 +39,6 @@ impl Connection {
             Turn::wait(mailbox, sender.clone());
         }
         Ok(Self { identity, hints, polls, _presence: presence, turn, sender: sender.clone() })
-    }
-
-    /// True if there are no file events. Every look at everything then reads every file.
-    pub(super) fn polls(&self) -> bool {
-        self.polls
     }
 
     /// True if this watcher reacts at once: see [`Turn`].
@@ -144,11 +138,7 @@ pub fn wait_for_mailbox(
     let mut logged = String::new();
     loop {
         let to = sender.clone();
-        let from_events = || {
-            Hints::new(move |hint| {
-                let _ = to.send(WatchMessage::Hint(hint));
-            })
-        };
+        let from_events = || Hints::new(move |hint| drop(to.send(WatchMessage::Hint(hint))));
         let mut hints = if options.poll.is_none() { from_events().ok() } else { None };
         // Watch the nearest existing folder above the mailbox, because every missing folder is created below it. Watch an empty folder
         // at the mailbox's own place too.

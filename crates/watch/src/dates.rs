@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use crate::messages::Options;
 use crate::scope::LOOK_FOR_SERVICE_EVERY;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, RoundId, time};
 use askbox_run::log;
 
 /// The longest time between two looks at everything.
@@ -90,6 +88,12 @@ impl Dates {
 
     pub(super) fn forget_expiry(&mut self, round: &RoundId) {
         self.timers.retain(|t| t.due != Due::Expire || t.round != *round);
+    }
+
+    /// Looks at this path again after an error, which goes to the log.
+    pub(super) fn retry(&mut self, path: PathBuf, error: &Error) {
+        log::error(error);
+        self.look_later(path, RETRY_AFTER);
     }
 
     pub(super) fn look_later(&mut self, path: PathBuf, wait: Duration) {

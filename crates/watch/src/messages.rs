@@ -1,14 +1,12 @@
 //! The messages that wake a watcher, its options, and the reasons why it stops.
 
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use crate::scope::Scope;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::timers::Timer;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
+use askbox_mailbox::{Result, RoundId};
 use askbox_run::recovery::Recovered;
 
 /// A message that wakes a watcher.
@@ -28,11 +26,6 @@ pub enum WatchMessage {
     Second(Lock),
     /// Stop watching. Runs go on.
     Stop,
-}
-
-/// A channel of messages to a watcher.
-pub fn channel() -> (Sender<WatchMessage>, Receiver<WatchMessage>) {
-    mpsc::channel()
 }
 
 /// The options of a watcher.

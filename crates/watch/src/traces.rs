@@ -6,10 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, disk, document, text};
+use askbox_mailbox::{Mailbox, QuestionId, Result, Time, WorkflowId, disk, document, text, time};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -25,6 +22,7 @@ pub enum TraceLine {
 }
 
 /// The counts since the first round was sent.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// The rounds that the collector took.
@@ -34,13 +32,10 @@ pub struct Tally {
     #[serde(default)]
     pub lost: u64,
     /// When it last took some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Time>,
     /// When a request last failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_at: Option<Time>,
     /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 

@@ -5,15 +5,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::messages::{self, Left, Options, WatchMessage};
+use crate::messages::{Left, Options, WatchMessage};
 use crate::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
 use crate::watcher::Watcher;
 use askbox_config::Config;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::thread;
 use askbox_mailbox::who::presence;
+use askbox_mailbox::{Mailbox, Result, WorkflowId, thread};
 use askbox_run::log;
 
 /// The time between two looks at the tree if there are no file events.
@@ -33,7 +30,7 @@ impl TreeDriver {
     /// # Errors
     /// [`Error::is_shortage`](askbox_mailbox::Error::is_shortage) if the system refuses the thread.
     pub fn start(mailbox: &Mailbox, config: &Config, root: &WorkflowId) -> Result<Self> {
-        let (sender, messages) = messages::channel();
+        let (sender, messages) = mpsc::channel();
         let (looked, has_looked) = mpsc::sync_channel(1);
         let driven = Driven { mailbox: mailbox.clone(), config: config.clone(), root: root.clone(), sender: sender.clone() };
         let thread = thread::start(move || {

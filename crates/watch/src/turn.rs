@@ -7,9 +7,8 @@
 use std::sync::mpsc::Sender;
 
 use crate::messages::WatchMessage;
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::thread;
+use askbox_mailbox::{Mailbox, thread};
 use askbox_run::log;
 
 /// The place of a watcher among those of its mailbox.
@@ -71,9 +70,7 @@ impl Turn {
             Ok(second) => drop(sender.send(WatchMessage::Second(second))),
             Err(e) => log::error(&e),
         });
-        if let Err(e) = started {
-            log::error(&e);
-        }
+        log::ok(started);
     }
 }
 
@@ -89,7 +86,7 @@ mod tests {
         let [first, mut second, third] = [(); 3].map(|()| Turn::take(&mailbox));
         assert!(matches!((&first, &second, &third), (Turn::First(_), Turn::Second(_), Turn::Later)), "{first:?} {second:?} {third:?}");
         assert!(!second.is_first(&mailbox) && third.is_later());
-        let (sender, messages) = crate::messages::channel();
+        let (sender, messages) = std::sync::mpsc::channel();
         Turn::wait(&mailbox, sender);
         assert!(messages.recv_timeout(Duration::from_millis(50)).is_err(), "both are there");
         drop(first);

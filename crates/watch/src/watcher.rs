@@ -26,12 +26,10 @@ use crate::traces::TraceLine;
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::lineage;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, disk};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, disk};
 use askbox_run::log;
 use askbox_run::story::begun_with;
 
@@ -81,7 +79,7 @@ impl<'a> Watcher<'a> {
             questions: Questions::new(&served.mailbox),
             reports: Reports::new(&served.config),
             housekeeping: Housekeeping::default(),
-            events: Events::new(sender, !connection.polls()),
+            events: Events::new(sender, !connection.polls),
             parents: Parents::default(),
             dates: Dates::new(options),
             served,
@@ -96,10 +94,10 @@ impl<'a> Watcher<'a> {
             questions::complete_all_posts(&self.served, &mut self.dates);
         }
         self.keep_news_at_work();
-        self.launches.count_recent_failures();
+        self.launches.gate.count_recent_failures();
         self.look_at_everything(true, false);
         if self.served.by_service() {
-            self.launches.report_pause();
+            self.launches.gate.report_pause();
         }
         self.launches.launch(&self.served, &mut self.dates);
         self.questions.mark_noted(&self.served);
@@ -147,7 +145,7 @@ impl<'a> Watcher<'a> {
                 if !self.served.by_service() && presence::anybody(&self.served.mailbox)? {
                     return Ok(Left::ToService);
                 }
-                self.look_at_everything(false, self.connection.polls());
+                self.look_at_everything(false, self.connection.polls);
                 self.housekeeping.keep_house(&self.served);
             }
             self.launches.launch(&self.served, &mut self.dates);
@@ -169,7 +167,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn next_deadline(&self) -> Instant {
-        let of_reports = self.reports.deadline().filter(|_| !self.connection.is_later());
+        let of_reports = self.reports.metrics.deadline().filter(|_| !self.connection.is_later());
         let waits = self.launches.deadline().into_iter().chain(of_reports).chain(self.news.deadline());
         let waits = waits.chain(self.traces.deadline()).chain(self.codex.deadline());
         waits.fold(self.dates.next(), Instant::min)
@@ -193,7 +191,7 @@ impl<'a> Watcher<'a> {
             }
             WatchMessage::RunEnded(round) => {
                 let ended = self.launches.run_ended(&self.served, &mut self.dates, &round);
-                ended.iter().for_each(|run| self.reports.count(run));
+                ended.iter().for_each(|run| self.reports.metrics.count(run));
                 self.release_waiting_for(&round);
             }
             WatchMessage::Recovered(round, recovered) => {
@@ -298,9 +296,7 @@ impl Watcher<'_> {
             Scope::Mailbox => self.look_at_folders(first, thorough),
             Scope::Tree(root) => self.look_at_tree(&root),
         };
-        if let Err(e) = looked {
-            log::error(&e);
-        }
+        log::ok(looked);
     }
 
     fn look_at_folders(&mut self, first: bool, thorough: bool) -> Result<()> {
@@ -310,7 +306,7 @@ impl Watcher<'_> {
         for round in list::round_names(&self.served.mailbox, Folder::Running) {
             self.launches.recover_unless_live(&self.served, &mut self.dates, &round);
         }
-        self.launches.end_dead_probe();
+        self.launches.gate.end_dead_probe();
         for workflow in list::workflows(&self.served.mailbox, Folder::Answered)? {
             self.launches.enqueue(&self.served, &workflow);
         }
@@ -330,7 +326,7 @@ impl Watcher<'_> {
         for round in list::round_names(&self.served.mailbox, Folder::Running).filter(|round| members.contains(&round.workflow)) {
             self.launches.recover_unless_live(&self.served, &mut self.dates, &round);
         }
-        self.launches.end_dead_probe();
+        self.launches.gate.end_dead_probe();
         for member in members {
             if disk::exists(self.served.mailbox.document(Folder::Pending, &member)) {
                 self.questions.read(&self.served, &mut self.dates, &self.news, member.file_name().as_ref(), false);

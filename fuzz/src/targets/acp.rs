@@ -122,7 +122,7 @@ impl Talk {
 
     fn hear(&mut self, line: &Line<'_>) -> Vec<Item> {
         let mut items = self.client.feed(line);
-        if let Some(fields) = Fields::of(line.text()).filter(|_| !line.over_limit()) {
+        if let Some(fields) = Fields::of(line.text).filter(|_| !line.over_limit) {
             self.compare(line, &fields, &items);
         }
         for item in &mut items {
@@ -146,8 +146,8 @@ impl Talk {
     fn compare(&mut self, line: &Line<'_>, fields: &Fields<'_>, items: &[Item]) {
         let replies: Vec<&str> = items.iter().filter_map(reply_to).collect();
         match fields.asks() {
-            Some(id) => assert_eq!(replies, [id], "one reply to {}", line.text()),
-            None => assert!(replies.is_empty(), "{replies:?} to {}", line.text()),
+            Some(id) => assert_eq!(replies, [id], "one reply to {}", line.text),
+            None => assert!(replies.is_empty(), "{replies:?} to {}", line.text),
         }
         for said in items.iter().filter_map(|item| if let Item::Say(said) = item { Some(said) } else { None }) {
             is_ours(said);
@@ -219,7 +219,7 @@ impl Talk {
         let Permission { request, is_own_tool, .. } = asked;
         let id = request.request_id.raw();
         assert!(self.waiting.iter().all(|(waiting, _)| waiting != id), "two requests with the id {id} wait");
-        let fields = Fields::of(line.text());
+        let fields = Fields::of(line.text);
         let params = fields.as_ref().map(Fields::params).unwrap_or_default();
         shows_all(asked);
         let dropped = fields.and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
@@ -256,7 +256,7 @@ impl Talk {
     fn reply_to_form(&mut self, line: &Line<'_>, asked: &Elicitation) {
         let id = asked.request_id.raw();
         promises::is_one_safe_line(&asked.message.one_line());
-        let dropped = Fields::of(line.text()).and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
+        let dropped = Fields::of(line.text).and_then(|fields| fields.params).map_or(0, |params| line.dropped_in(params.get()));
         assert!(dropped == 0 || asked.schema.is_null(), "a part is missing: {asked:?}");
         self.asked += 1;
         let content = |name: &String| (name.clone(), Value::from("own words"));

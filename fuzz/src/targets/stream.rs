@@ -60,21 +60,21 @@ fn lines_are_bounded(bytes: &[u8], limits: Limits) {
     let mut originals = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     while let Some(line) = lines.next_line().expect("reading from memory") {
         let original = originals.next().expect("a line for each line");
-        assert_eq!(line.size(), original.len() as u64);
+        assert_eq!(line.size, original.len() as u64);
         // Each invalid byte becomes a character of three bytes.
-        assert!(line.text().len() <= 3 * (limits.line + limits.string), "{} bytes", line.text().len());
+        assert!(line.text.len() <= 3 * (limits.line + limits.string), "{} bytes", line.text.len());
         let Ok(text) = std::str::from_utf8(original) else { continue };
-        if line.over_limit() {
+        if line.over_limit {
             continue;
         }
         if serde_json::from_str::<serde_json::Value>(text).is_err() {
             continue;
         }
-        assert!(serde_json::from_str::<serde_json::Value>(line.text()).is_ok(), "{text:?} became {:?}", line.text());
-        let dropped: u64 = line.cuts().iter().map(|cut| cut.dropped).sum();
+        assert!(serde_json::from_str::<serde_json::Value>(line.text).is_ok(), "{text:?} became {:?}", line.text);
+        let dropped: u64 = line.cuts.iter().map(|cut| cut.dropped).sum();
         assert!(dropped == 0 || text.len() > limits.string, "{text:?} was cut");
-        if dropped == 0 && line.cuts().is_empty() {
-            assert_eq!(line.text(), text);
+        if dropped == 0 && line.cuts.is_empty() {
+            assert_eq!(line.text, text);
         }
     }
     assert_eq!(originals.next(), None, "a line is missing");

@@ -20,20 +20,12 @@ pub fn user_message(uuid: &str, text: &str) -> String {
 
 /// Asks for the agent's commands, models and agents. The agent sends a control reply with this id before any request to the API.
 pub fn initialize(request_id: &str) -> String {
-    line(json!({
-        "type": "control_request",
-        "request_id": request_id,
-        "request": { "subtype": "initialize" },
-    }))
+    request(request_id, "initialize")
 }
 
 /// Ends the turn at once; the process waits for the next message. The agent sends a control reply with this id.
 pub fn interrupt(request_id: &str) -> String {
-    line(json!({
-        "type": "control_request",
-        "request_id": request_id,
-        "request": { "subtype": "interrupt" },
-    }))
+    request(request_id, "interrupt")
 }
 
 /// Permits the tool call.
@@ -69,6 +61,10 @@ pub fn unknown_request(request_id: &str) -> String {
         "type": "control_response",
         "response": { "subtype": "error", "request_id": request_id, "error": "askbox does not know this kind of request" },
     }))
+}
+
+fn request(request_id: &str, subtype: &str) -> String {
+    line(json!({ "type": "control_request", "request_id": request_id, "request": { "subtype": subtype } }))
 }
 
 fn reply(request_id: &str, response: Value) -> String {

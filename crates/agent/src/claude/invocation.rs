@@ -132,12 +132,6 @@ impl Invocation {
         self
     }
 
-    /// Takes away the tool for starting subagents. It is called Task, and Agent in newer versions.
-    pub fn without_task_tool(mut self) -> Self {
-        self.args.push("--disallowedTools=Task,Agent".into());
-        self
-    }
-
     /// Settings for this launch alone, such as hooks, as JSON.
     pub fn settings(self, json: &str) -> Self {
         self.with("--settings", json)
@@ -166,11 +160,6 @@ impl Invocation {
         self.env_set.retain(|(set, _)| *set != name);
         self.env_set.push((name, value.into()));
         self
-    }
-
-    /// Sets the folder of settings and sessions; the default is `~/.claude`.
-    pub fn config_dir(self, dir: &Path) -> Self {
-        self.env(CONFIG_DIR, dir)
     }
 }
 
@@ -254,7 +243,7 @@ mod tests {
         ];
         let invocation = Invocation::start(Path::new("claude"), "S")
             .scrub(names)
-            .config_dir(Path::new("/c"))
+            .env(CONFIG_DIR, "/c")
             .env("CLAUDE_CODE_OAUTH_TOKEN", "given by the operator");
         let of_an_agent = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "AI_AGENT"];
         let expected =

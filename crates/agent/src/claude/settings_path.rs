@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde_json::Value;
 
 /// The largest settings file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -15,18 +15,6 @@ pub struct SettingsPath {
     pub file: PathBuf,
     /// The value. Claude Code expands no variables in it.
     pub path: String,
-}
-
-#[derive(Deserialize)]
-struct Settings {
-    #[serde(default)]
-    env: Env,
-}
-
-#[derive(Default, Deserialize)]
-struct Env {
-    #[serde(rename = "PATH")]
-    path: Option<String>,
 }
 
 impl SettingsPath {
@@ -47,7 +35,8 @@ impl SettingsPath {
 fn read(file: &Path) -> Option<String> {
     let mut text = Vec::new();
     std::fs::File::open(file).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
-    serde_json::from_slice::<Settings>(&text).ok()?.env.path
+    let settings: Value = serde_json::from_slice(&text).ok()?;
+    settings["env"]["PATH"].as_str().map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use askbox_mailbox::platform::processes::Seen;
+use crate::sessions::kept;
 use askbox_mailbox::{Time, disk};
 
 /// The longest file of a session, in bytes.
@@ -37,22 +37,16 @@ pub struct Session {
     #[serde(default)]
     pub entrypoint: String,
     /// Its name, if it has one.
-    #[serde(default)]
     pub name: Option<String>,
     /// `idle`, `busy`, `waiting`, or missing.
-    #[serde(default)]
     pub status: Option<String>,
     /// What it waits for, such as `permission prompt`.
-    #[serde(default)]
     pub waiting_for: Option<String>,
     /// When the status changed, in milliseconds since 1970.
-    #[serde(default)]
     status_updated_at: Option<i64>,
     /// When its process began, as `/proc/PID/stat` says it.
-    #[serde(default)]
     proc_start: Option<String>,
     /// When it began, in milliseconds since 1970.
-    #[serde(default)]
     started_at: Option<i64>,
 }
 
@@ -71,7 +65,10 @@ impl Session {
 /// Returns the sessions whose process lives and belongs to this user, by their process ids. A file that cannot be read is left out.
 pub fn all(config_dir: &Path) -> Vec<Session> {
     let files = std::fs::read_dir(config_dir.join("sessions")).into_iter().flatten().flatten().take(MOST);
-    let mut found: Vec<Session> = files.filter_map(|file| read(&file.path())).filter(lives).collect();
+    let mut found: Vec<Session> = files
+        .filter_map(|file| read(&file.path()))
+        .filter(|session| kept::process(session.pid, session.proc_start.as_deref()).is_some())
+        .collect();
     found.sort_by_key(|session| session.pid);
     found
 }
@@ -93,16 +90,10 @@ fn read(path: &Path) -> Option<Session> {
     (session.pid == pid && pid > 0).then_some(session)
 }
 
-fn lives(session: &Session) -> bool {
-    let Some(process) = Seen::at(session.pid).filter(Seen::is_of_this_user) else { return false };
-    // Another process may have the id by now.
-    let began = process.began().map(|ticks| ticks.to_string());
-    began.is_none() || session.proc_start.is_none() || began == session.proc_start
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askbox_mailbox::platform::processes::Seen;
 
     #[test]
     fn a_session_is_there_as_long_as_its_process_lives() {

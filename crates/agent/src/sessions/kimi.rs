@@ -26,7 +26,6 @@ const MOST_SUBAGENTS: usize = 100;
 struct State {
     #[serde(default)]
     cwd: PathBuf,
-    #[serde(default)]
     title: Option<String>,
 }
 
@@ -35,12 +34,10 @@ struct State {
 struct Record {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     id: Option<String>,
     /// The kind of a request.
     #[serde(default, rename = "kind")]
     of: Option<String>,
-    #[serde(default)]
     time: Option<i64>,
 }
 

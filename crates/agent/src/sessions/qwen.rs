@@ -14,13 +14,10 @@ struct Registered {
     pid: i32,
     session_id: String,
     /// The boot and the tick when its process began: `BOOT:TICKS`.
-    #[serde(default)]
     proc_start: Option<String>,
     #[serde(default)]
     cwd: PathBuf,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     started_at: Option<i64>,
 }
 

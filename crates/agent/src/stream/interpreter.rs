@@ -60,29 +60,29 @@ impl Interpreter {
 
     /// The items of this line, in order. A line without meaning for askbox becomes one event `raw`.
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<StreamItem> {
-        if line.over_limit() {
+        if line.over_limit {
             return raw("over_limit", line, true);
         }
         if let Ok(items) = self.read(line) {
             return items;
         }
-        if let Some(repaired) = repair(line.text())
+        if let Some(repaired) = repair(line.text)
             && let Ok(items) = self.read(&line.with_text(&repaired))
         {
             return items;
         }
-        if let Some(found) = dirty_line::message_in(line.text())
+        if let Some(found) = dirty_line::message_in(line.text)
             && let Ok(mut items) = self.read_found(line, &found)
         {
             items.splice(0..0, note_of_dirt(line, &mut self.dirt_noted));
             return items;
         }
-        raw(if line.torn() { "torn" } else { "not_json" }, line, true)
+        raw(if line.torn { "torn" } else { "not_json" }, line, true)
     }
 
     /// Fails if the line is not a JSON object, or if a string in it is not valid. `self` is then unchanged.
     fn read(&mut self, line: &Line<'_>) -> Result<Vec<StreamItem>> {
-        let wire: wire::Line = wire::line(line.text())?;
+        let wire: wire::Line = wire::line(line.text)?;
         Ok(match (wire::word(wire.kind), wire::word(wire.subtype)) {
             ("assistant", _) if wire::get(wire.is_api_error_message) == Some(true) => {
                 // These are words of the agent program, not of the model. The result repeats them.
@@ -97,7 +97,7 @@ impl Interpreter {
             ("system", "init") => return self.init(&wire),
             ("rate_limit_event", _) => plan_limit(line, &wire)?,
             ("system", "api_retry") => vec![StreamItem::Event(api_retry(&wire)?)],
-            ("result", _) => return self.result(line.text()),
+            ("result", _) => return self.result(line.text),
             ("command_lifecycle", _) => return receipt(line, &wire),
             ("control_request", _) => return request(line, &wire),
             ("control_cancel_request", _) => {
@@ -260,14 +260,14 @@ fn plan_limit(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>>
 
 /// The event that says, once, that a line holds other bytes beside its message. `noted` is true if it was said before.
 pub fn note_of_dirt(line: &Line<'_>, noted: &mut bool) -> Option<StreamItem> {
-    let text = format!("the agent prints other bytes on the lines of its messages: {}", head(line.text(), RAW_HEAD));
+    let text = format!("the agent prints other bytes on the lines of its messages: {}", head(line.text, RAW_HEAD));
     (!std::mem::replace(noted, true)).then(|| StreamItem::Event(EventKind::Note { text: text.into() }))
 }
 
 /// A line that is not interpreted.
 pub fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
-    let head = if with_head { head(line.text(), RAW_HEAD) } else { "" };
-    vec![StreamItem::Event(EventKind::Raw { what: what.into(), bytes: line.size(), head: head.into() })]
+    let head = if with_head { head(line.text, RAW_HEAD) } else { "" };
+    vec![StreamItem::Event(EventKind::Raw { what: what.into(), bytes: line.size, head: head.into() })]
 }
 
 fn receipt(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {

@@ -36,42 +36,22 @@ const FIRST_BUFFER: usize = 8 << 10;
 /// One line, without its line feed.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
-    text: &'a str,
-    size: u64,
-    torn: bool,
-    over_limit: bool,
-    cuts: &'a [Cut],
+    /// The text, without the parts that were cut.
+    pub text: &'a str,
+    /// The line's true size in bytes.
+    pub size: u64,
+    /// True if the stream ended in the middle of the line.
+    pub torn: bool,
+    /// True if the line is over [`Limits::line`]. [`text`](Self::text) is then only its head, and not JSON.
+    pub over_limit: bool,
+    /// The strings that were shortened.
+    pub cuts: &'a [Cut],
 }
 
 impl<'a> Line<'a> {
     /// A line that was not shortened.
     pub fn whole(text: &'a str) -> Self {
         Self { text, size: text.len() as u64, torn: false, over_limit: false, cuts: &[] }
-    }
-
-    /// The text, without the parts that were cut.
-    pub fn text(&self) -> &'a str {
-        self.text
-    }
-
-    /// The line's true size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// True if the stream ended in the middle of the line.
-    pub fn torn(&self) -> bool {
-        self.torn
-    }
-
-    /// True if the line is over [`Limits::line`]. [`text`](Self::text) is then only its head, and not JSON.
-    pub fn over_limit(&self) -> bool {
-        self.over_limit
-    }
-
-    /// The strings that were shortened.
-    pub fn cuts(&self) -> &'a [Cut] {
-        self.cuts
     }
 
     /// The number of bytes that were cut from the strings in `part`, a slice of [`text`](Self::text). 0 for any other slice.
@@ -305,8 +285,8 @@ mod tests {
     fn read_all<R: Read>(mut lines: BoundedLines<R>) -> Vec<(String, u64, bool, bool, u64)> {
         let mut all = Vec::new();
         while let Some(l) = lines.next_line().unwrap() {
-            let dropped = l.dropped_in(l.text());
-            all.push((l.text().to_owned(), l.size(), l.torn(), l.over_limit(), dropped));
+            let dropped = l.dropped_in(l.text);
+            all.push((l.text.to_owned(), l.size, l.torn, l.over_limit, dropped));
         }
         all
     }
@@ -371,11 +351,11 @@ mod tests {
         let body = io::repeat(b'z').take(size);
         let mut lines = BoundedLines::new(head.chain(body).chain(tail));
         let line = lines.next_line().unwrap().unwrap();
-        assert_eq!(line.size(), size + head.len() as u64 + tail.len() as u64 - 1);
-        let value: serde_json::Value = serde_json::from_str(line.text()).unwrap();
+        assert_eq!(line.size, size + head.len() as u64 + tail.len() as u64 - 1);
+        let value: serde_json::Value = serde_json::from_str(line.text).unwrap();
         assert_eq!(value["after"], 1);
         let kept = value["text"].as_str().unwrap().len() as u64;
-        assert_eq!((kept, line.dropped_in(line.text())), (65536, size - 65536));
+        assert_eq!((kept, line.dropped_in(line.text)), (65536, size - 65536));
         assert!(lines.long.text.capacity() + lines.buffer.capacity() < 512 << 10);
         assert!(lines.next_line().unwrap().is_none());
     }
@@ -390,9 +370,9 @@ mod tests {
         long.extend(b"\",\"b\":\"\xfe\"}\n");
         let mut lines = BoundedLines::with_limits(&long[..], SMALL);
         let line = lines.next_line().unwrap().unwrap();
-        let value: serde_json::Value = serde_json::from_str(line.text()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(line.text).unwrap();
         assert_eq!(value["b"], "\u{fffd}");
-        assert_eq!(&line.text()[line.cuts()[0].at..line.cuts()[0].at + 1], "\"");
+        assert_eq!(&line.text[line.cuts[0].at..line.cuts[0].at + 1], "\"");
     }
 
     #[test]
@@ -400,9 +380,9 @@ mod tests {
         let text = format!("{{\"a\":\"{}\",\"b\":\"{}\"}}\n", "y".repeat(50), "z".repeat(30));
         let mut lines = BoundedLines::with_limits(text.as_bytes(), SMALL);
         let line = lines.next_line().unwrap().unwrap();
-        let b = line.text().find("\"b\"").unwrap();
-        assert_eq!(line.dropped_in(&line.text()[..b]), 34);
-        assert_eq!(line.dropped_in(&line.text()[b..]), 14);
+        let b = line.text.find("\"b\"").unwrap();
+        assert_eq!(line.dropped_in(&line.text[..b]), 34);
+        assert_eq!(line.dropped_in(&line.text[b..]), 14);
         assert_eq!(line.dropped_in("elsewhere"), 0);
     }
 
@@ -428,7 +408,7 @@ mod tests {
         let mut lines = BoundedLines::with_limits(Moody(steps), SMALL);
         assert_eq!(lines.next_line().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let line = lines.next_line().unwrap().unwrap();
-        assert_eq!(line.text(), "{\"a\":\"0123456789012345\"}");
-        assert_eq!(line.size(), 28);
+        assert_eq!(line.text, "{\"a\":\"0123456789012345\"}");
+        assert_eq!(line.size, 28);
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Result, Value};
 
 use crate::events::{EventKind, Tokens};
-use crate::stream::wire::{self, Raw};
+use crate::stream::wire::{self, Raw, ResultLine};
 use crate::stream::{StreamItem, bounded};
 use askbox_mailbox::untrusted::Untrusted;
 
@@ -152,8 +152,8 @@ pub fn waiting_mends(status: u16) -> bool {
 }
 
 /// Reads a `result` line, and moves `spent` on to its total.
-pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutcome> {
-    let wire: wire::ResultLine = wire::line(line)?;
+pub(super) fn read(line: &str, spent: &mut Spent) -> Result<TurnOutcome> {
+    let wire: ResultLine = wire::line(line)?;
     let is_error = wire::get(wire.is_error).unwrap_or(false);
     let stop_reason = bounded::some_name(wire.stop_reason)?;
     let mut terminal_reason = bounded::some_name(wire.terminal_reason)?;
@@ -185,13 +185,7 @@ pub(super) fn read(line: &str, spent: &mut Spent) -> serde_json::Result<TurnOutc
     })
 }
 
-fn verdict(
-    wire: &wire::ResultLine<'_>,
-    is_error: bool,
-    terminal_reason: Option<&str>,
-    deferred: bool,
-    text: &Untrusted,
-) -> serde_json::Result<Verdict> {
+fn verdict(wire: &ResultLine<'_>, is_error: bool, terminal_reason: Option<&str>, deferred: bool, text: &Untrusted) -> Result<Verdict> {
     let subtype = wire::word(wire.subtype);
     let not_started = bounded::name(wire.startup_failure_reason)?;
     if !not_started.is_empty() {
@@ -226,10 +220,7 @@ fn verdict(
         None if subtype == "error_max_budget_usd" => Verdict::Budget,
         None if subtype == "success" && !is_error => Verdict::Completed { text: text.clone() },
         _ => {
-            let message = match first_error(wire.errors)? {
-                Some(error) => error,
-                None => text.clone(),
-            };
+            let message = first_error(wire.errors)?.unwrap_or_else(|| text.clone());
             if message.raw().starts_with("No conversation found with session ID") {
                 Verdict::ResumeUnknown
             } else {
@@ -242,14 +233,14 @@ fn verdict(
 
 /// The turns that were made before the limit of turns ended the run. `num_turns` also counts the turn that the limit refused, so the limit
 /// itself is read from `Reached maximum number of turns (30)`.
-fn turns_at_limit(wire: &wire::ResultLine<'_>) -> serde_json::Result<u64> {
+fn turns_at_limit(wire: &ResultLine<'_>) -> Result<u64> {
     let error = first_error(wire.errors)?.unwrap_or_default();
     let limit = error.raw().rsplit_once('(').and_then(|(_, end)| end.split_once(')')?.0.parse().ok());
     let said = wire::count(wire.num_turns).unwrap_or(0);
     Ok(limit.map_or(said, |limit| said.min(limit)))
 }
 
-fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
+fn deferred(raw: Raw<'_>) -> Result<Verdict> {
     let call: wire::Deferred = wire::object(raw).unwrap_or_default();
     Ok(Verdict::Deferred {
         tool_name: bounded::name(call.name)?,
@@ -258,7 +249,7 @@ fn deferred(raw: Raw<'_>) -> serde_json::Result<Verdict> {
     })
 }
 
-fn first_error(raw: Raw<'_>) -> serde_json::Result<Option<Untrusted>> {
+fn first_error(raw: Raw<'_>) -> Result<Option<Untrusted>> {
     let list = raw.filter(|raw| raw.get().len() <= bounded::EXACT_LIMIT);
     let errors: Vec<&RawValue> = wire::get(list).unwrap_or_default();
     wire::text(errors.first().copied())
@@ -299,7 +290,7 @@ struct ModelUsage {
 /// `model_usage_since_last_result` counts this turn alone. It includes the subagents, and is right even if the turn was cut. Without
 /// it, there are two other sources. `usage` counts the main agent alone, and is zero if the turn was cut. `total_cost_usd` is a total
 /// over all turns, resumes and forks, so its growth is used.
-fn consumption(wire: &wire::ResultLine<'_>, spent: &mut Spent) -> (Option<f64>, Tokens) {
+fn consumption(wire: &ResultLine<'_>, spent: &mut Spent) -> (Option<f64>, Tokens) {
     let before = *spent;
     let total = wire::get::<f64>(wire.total_cost_usd);
     if let Some(total) = total {

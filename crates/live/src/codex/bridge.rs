@@ -14,9 +14,8 @@ use crate::codex::request::Request;
 use crate::codex::telling::Telling;
 use crate::codex::waking::{JobId, Waking};
 use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
-use askbox_mailbox::error::Result;
 use askbox_mailbox::programs::CODEX;
-use askbox_mailbox::wake;
+use askbox_mailbox::{Result, wake};
 use askbox_run::asking::beside::{Desk, Dialogs, LOOK_EVERY};
 use askbox_run::asking::end::End;
 use askbox_run::log;
@@ -86,7 +85,7 @@ impl<'a> Bridge<'a> {
 
     /// Waits for messages, handles them, and does what is due.
     fn pass(&mut self) -> Result<()> {
-        let rest = if self.waking.has_threads() { READY } else { REST };
+        let rest = if self.waking.has_threads { READY } else { REST };
         let mut wait = if self.dialogs.is_empty() && self.waiting.is_empty() { rest } else { LOOK_EVERY };
         for _ in 0..AT_ONCE {
             let Some(message) = self.asker.client.receive(wait)? else { break };

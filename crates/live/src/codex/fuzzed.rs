@@ -4,10 +4,8 @@ use crate::codex::question;
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::wire::{self, Incoming};
-use askbox_mailbox::QuestionDocument;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::programs::CODEX;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionDocument, Result, Time};
 
 /// The questions that these messages of the daemon become. A response is read as that to the request for a session.
 pub fn questions(messages: &str, since: Time) -> Vec<Result<QuestionDocument>> {

@@ -49,8 +49,7 @@ use clap::Parser;
 use askbox_cli::args::value_parsers;
 use askbox_cli::program::{self, Context};
 use askbox_config::LogFormat;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 use askbox_watch::codex::{self, About};
 

@@ -5,13 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::documents::answer::Outcome;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, SessionId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::trust::Policy;
-use askbox_mailbox::{Folder, Mailbox, disk, read_question, round, wake};
+use askbox_mailbox::{Folder, Mailbox, Outcome, Policy, QuestionId, Result, SessionId, Time, WorkflowId, disk, read_question, round, wake};
 use askbox_run::attempt::record;
 use askbox_run::delivery::{self, Delivery};
 use askbox_run::story::{self, Standing};
@@ -100,10 +95,7 @@ pub(super) fn forget(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, wor
         Found::News(now) if Some(&now) == told => {}
         Found::News(_) | Found::NotYet => return Ok(()),
     }
-    match disk::remove(&wake::codex_news(mailbox, thread, workflow)) {
-        Err(e) if e.is_missing_file() => Ok(()),
-        other => other,
-    }
+    disk::if_there(disk::remove(&wake::codex_news(mailbox, thread, workflow))).map(drop)
 }
 
 fn find(mailbox: &Mailbox, policy: &Policy, thread: &SessionId, workflow: &WorkflowId) -> Result<Found> {

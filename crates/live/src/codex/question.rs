@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::codex::request::{Asked, Asks, Request, patch};
 use crate::codex::threads::Known;
 use askbox_mailbox::documents::fields::tool_call::REQUEST_USER_INPUT;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 use askbox_run::asking::place;
 use askbox_run::asking::request::{self as asking, More, Subject};
 
@@ -31,13 +31,13 @@ pub(super) fn request(request: &Request, thread: &Known) -> Result<asking::Reque
     };
     let call = request.call_id();
     Ok(asking::Request {
-        workflow: place::workflow(thread.cwd(), &request.thread.parse().map_err(no_session)?, &call)?,
+        workflow: place::workflow(&thread.cwd, &request.thread.parse().map_err(no_session)?, &call)?,
         session: thread.session(&request.thread).parse().map_err(no_session)?,
-        folder: thread.cwd().to_path_buf(),
+        folder: thread.cwd.clone(),
         subject: if matches!(request.asks, Asks::Input(_)) { Subject::Questions } else { Subject::Call },
         tool: tool.into(),
         input,
-        cwd: cwd.unwrap_or(thread.cwd()).to_path_buf(),
+        cwd: cwd.unwrap_or(&thread.cwd).to_path_buf(),
         call,
         subagent: thread.subagent(&request.thread),
         more: More { title: thread.title(), ..More::default() },

@@ -56,7 +56,6 @@ pub(super) struct Asked {
     pub(super) question: String,
     #[serde(default)]
     is_secret: bool,
-    #[serde(default)]
     pub(super) options: Option<Vec<Choice>>,
 }
 
@@ -73,7 +72,6 @@ struct Ids {
     thread_id: ThreadId,
     turn_id: String,
     item_id: String,
-    #[serde(default)]
     approval_id: Option<String>,
 }
 

@@ -9,10 +9,8 @@ use uuid::Uuid;
 
 use crate::codex::news::{self, Line};
 use crate::codex::wire::ThreadId;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, SessionId};
 use askbox_mailbox::programs::CODEX;
-use askbox_mailbox::{Folder, Mailbox, disk, wake};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, SessionId, disk, wake};
 use askbox_run::asking::beside::Desk;
 use askbox_run::attempt::record::{self, Claimant};
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};

@@ -1,7 +1,7 @@
 //! What is known of the daemon's sessions whose requests are sent to this client.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::codex::wire::{FileChange, Item, Thread, ThreadId};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
@@ -15,7 +15,7 @@ pub(super) struct Threads(HashMap<ThreadId, Known>);
 /// A session.
 #[derive(Debug)]
 pub(super) struct Known {
-    cwd: PathBuf,
+    pub(super) cwd: PathBuf,
     title: Option<String>,
     /// The session that started this one as its subagent.
     parent: Option<ThreadId>,
@@ -82,10 +82,5 @@ impl Known {
     /// The changes that an item is about to make.
     pub(super) fn changes(&self, item: &str) -> Option<&[FileChange]> {
         self.changes.get(item).map(Vec::as_slice).filter(|changes| !changes.is_empty())
-    }
-
-    /// The folder of the session.
-    pub(super) fn cwd(&self) -> &Path {
-        &self.cwd
     }
 }

@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use crate::codex::news;
 use crate::codex::telling::{Claims, Telling};
 use crate::codex::wire::{self, Status, Thread, ThreadId};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{SessionId, WorkflowId};
+use askbox_mailbox::{Result, SessionId, WorkflowId};
 use askbox_run::asking::beside::Desk;
 use askbox_run::log;
 
@@ -42,7 +41,7 @@ pub(super) struct Waking {
     later: HashMap<SessionId, Later>,
     /// How often in a row a session did not take its news.
     failures: HashMap<SessionId, u32>,
-    has_threads: bool,
+    pub(super) has_threads: bool,
 }
 
 /// The number of a job. A reply to an earlier job is dropped.
@@ -86,11 +85,6 @@ pub(super) struct Next {
 }
 
 impl Waking {
-    /// True if a session wants to be woken at some time.
-    pub(super) fn has_threads(&self) -> bool {
-        self.has_threads
-    }
-
     /// Begins with the next session that has news. Returns the request, and the number for [`Self::answered`].
     pub(super) fn tick(&mut self, desk: Desk<'_>) -> Option<(JobId, Call)> {
         if let Some(job) = self.job.take_if(|job| job.since.elapsed() > PATIENCE) {

@@ -68,20 +68,14 @@ pub(super) struct Thread {
     pub(super) cwd: std::path::PathBuf,
     pub(super) status: Status,
     /// The session that started this one as its subagent.
-    #[serde(default)]
     pub(super) parent_thread_id: Option<ThreadId>,
-    #[serde(default)]
     pub(super) agent_nickname: Option<String>,
-    #[serde(default)]
     pub(super) agent_role: Option<String>,
     /// The name that its user gave it.
-    #[serde(default)]
     pub(super) name: Option<String>,
     /// The beginning of its first message.
-    #[serde(default)]
     pub(super) preview: Option<String>,
     /// When it last changed, in seconds since 1970.
-    #[serde(default)]
     pub(super) updated_at: Option<i64>,
     /// True for a session that Codex does not keep, such as one that makes a title.
     #[serde(default)]
@@ -110,10 +104,8 @@ pub(super) struct Turn {
 pub(super) struct Item {
     pub(super) id: String,
     /// Whether the call was made. Only commands and changes of files have it.
-    #[serde(default)]
     pub(super) status: Option<String>,
     /// The files that it changes.
-    #[serde(default)]
     pub(super) changes: Option<Vec<FileChange>>,
 }
 
@@ -132,10 +124,7 @@ pub(super) struct FileChange {
 pub(super) enum ChangeKind {
     Add,
     Delete,
-    Update {
-        #[serde(default)]
-        move_path: Option<String>,
-    },
+    Update { move_path: Option<String> },
 }
 
 /// Reads a message.

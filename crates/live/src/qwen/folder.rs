@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use askbox_cli::program;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::{Error, IoContext, Result, disk};
 
 /// The begin of the folder's name.
 const PREFIX: &str = "askbox-qwen-";

@@ -19,7 +19,6 @@ pub(super) enum Line {
     /// A prompt of the person, or the results of tools.
     User {
         /// The call of a subagent, if the line is about one.
-        #[serde(default)]
         parent_tool_use_id: Option<String>,
         #[serde(default)]
         message: Value,

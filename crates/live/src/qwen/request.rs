@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::request::{self, not_known, not_told, with_fields_beside};
 use crate::wire::{Asked, RequestId};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_mailbox::programs::QWEN;
 use askbox_run::asking::request::{Request, Subject};
 
@@ -52,6 +52,5 @@ pub(crate) fn read(asked: Asked) -> Result<(RequestId, Request)> {
         said.insert("dialog".into(), words.into());
     }
     let input = with_fields_beside(QWEN.name, part.state.input, said)?;
-    let request = request::of(&QWEN, &id, Subject::Call, (part.tool, input), (&session, &root))?;
-    Ok((id, request))
+    request::of(&QWEN, id, Subject::Call, (part.tool, input), (&session, &root))
 }

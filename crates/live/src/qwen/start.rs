@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::qwen::arguments::begin_a_session;
 use crate::qwen::folder::Folder;
 use askbox_cli::program;
-use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::programs::QWEN;
+use askbox_mailbox::{Error, IoContext, Result};
 use askbox_run::process::programs;
 
 /// How long the process beside it may take until it reads Qwen's events. It takes milliseconds, and longer on a busy machine.

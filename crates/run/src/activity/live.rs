@@ -1,7 +1,5 @@
 //! The current activity of a run, derived from its events.
 
-use std::fmt;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -70,42 +68,23 @@ pub enum LiveState {
 
 impl LiveState {
     /// The state in words, with ages as of `now`: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
-    pub fn at(&self, now: DateTime<Utc>) -> impl fmt::Display {
-        Shown { state: self, now }
+    pub fn at(&self, now: DateTime<Utc>) -> String {
+        // No negative ages if the clock was set back.
+        let age = |since: &DateTime<Utc>| (now - since).num_seconds().max(0);
+        let seconds = |ms: &u64| *ms as f64 / 1000.0;
+        match self {
+            Self::Generating { since } => format!("generating ({}s)", age(since)),
+            Self::Tool { name, since } => format!("tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
+            Self::Throttled { reason, retry, delay_ms } => format!("throttled({reason}, retry {retry}, {:.1}s)", seconds(delay_ms)),
+            Self::Retrying { status, retry, delay_ms } => format!("retrying({status}, retry {retry}, {:.1}s)", seconds(delay_ms)),
+            Self::Silent { since } => format!("silent {}s", age(since)),
+            _ => self.word().to_owned(),
+        }
     }
 
     /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
     pub fn word(&self) -> &'static str {
         self.into()
-    }
-}
-
-struct Shown<'a> {
-    state: &'a LiveState,
-    now: DateTime<Utc>,
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // No negative ages if the clock was set back.
-        let age = |since: &DateTime<Utc>| (self.now - since).num_seconds().max(0);
-        match self.state {
-            LiveState::Starting => f.write_str("starting"),
-            LiveState::Thinking | LiveState::Working => f.write_str(self.state.word()),
-            LiveState::Generating { since } => write!(f, "generating ({}s)", age(since)),
-            LiveState::Tool { name, since } => write!(f, "tool:{} ({}s)", name.excerpt(TOOL_NAME), age(since)),
-            LiveState::Throttled { reason, retry, delay_ms } => {
-                write!(f, "throttled({reason}, retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
-            }
-            LiveState::Retrying { status, retry, delay_ms } => {
-                write!(f, "retrying({status}, retry {retry}, {:.1}s)", *delay_ms as f64 / 1000.0)
-            }
-            LiveState::Silent { since } => write!(f, "silent {}s", age(since)),
-            LiveState::Asking => f.write_str("asking"),
-            LiveState::Finished => f.write_str("finished"),
-            LiveState::Interrupted => f.write_str("interrupted"),
-            LiveState::Parked | LiveState::Ended => f.write_str(self.state.word()),
-        }
     }
 }
 
@@ -154,25 +133,31 @@ impl Refused {
 /// Derives the current activity of a run from its events. Apply the events in order, beginning with the first or any later one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Live {
-    state: LiveState,
+    /// The current activity of the run.
+    pub state: LiveState,
     /// Unanswered tool calls: id, name, since.
     open: Vec<(Untrusted, Untrusted, DateTime<Utc>)>,
     asked: bool,
-    turns: u64,
-    tokens: Tokens,
-    cost_usd: Option<f64>,
-    /// The version of the agent program.
+    /// API round trips of all finished turns.
+    pub turns: u64,
+    /// Tokens of all finished turns.
+    pub tokens: Tokens,
+    /// US dollars of all finished turns. `None` if the agent reported none.
+    pub cost_usd: Option<f64>,
+    /// The version of the agent program, as the program said it.
     #[serde(default)]
-    version: Untrusted,
+    pub version: Untrusted,
     session_id: Option<Untrusted>,
     /// True if the runner is a plain program.
     #[serde(default)]
     is_program: bool,
-    last_words: Untrusted,
-    refused: Refused,
+    /// The last text of the agent. Empty if the agent wrote none.
+    pub last_words: Untrusted,
+    /// The tool calls that were refused.
+    pub refused: Refused,
     /// The program of askbox that the agent's shell did not find.
     #[serde(default)]
-    not_found: ProgramName,
+    pub not_found: ProgramName,
 }
 
 impl Live {
@@ -310,51 +295,6 @@ impl Live {
     pub fn tool(&self) -> Option<&Untrusted> {
         self.open.last().map(|(_, name, _)| name)
     }
-
-    /// The current activity of the run.
-    pub fn state(&self) -> &LiveState {
-        &self.state
-    }
-
-    /// API round trips of all finished turns.
-    pub fn turns(&self) -> u64 {
-        self.turns
-    }
-
-    /// Tokens of all finished turns.
-    pub fn tokens(&self) -> Tokens {
-        self.tokens
-    }
-
-    /// US dollars of all finished turns. `None` if the agent reported none.
-    pub fn cost_usd(&self) -> Option<f64> {
-        self.cost_usd
-    }
-
-    /// The version of the agent program, as the program said it.
-    pub fn version(&self) -> &Untrusted {
-        &self.version
-    }
-
-    /// The session, once it has begun.
-    pub fn session_id(&self) -> Option<&Untrusted> {
-        self.session_id.as_ref()
-    }
-
-    /// The tool calls that were refused.
-    pub fn refused(&self) -> &Refused {
-        &self.refused
-    }
-
-    /// The program of askbox that the agent's shell did not find.
-    pub fn not_found(&self) -> Option<&'static str> {
-        self.not_found.0
-    }
-
-    /// The main agent's last text.
-    pub fn last_words(&self) -> &Untrusted {
-        &self.last_words
-    }
 }
 
 #[cfg(test)]
@@ -370,7 +310,7 @@ mod tests {
             let kind = serde_json::from_str(body).unwrap();
             live.apply(&Event { seq: n as u64 + 1, at, kind });
         }
-        live.state().at(at + TimeDelta::seconds(later)).to_string()
+        live.state.at(at + TimeDelta::seconds(later))
     }
 
     const STARTED: &str = r#"{"type":"started","session_id":"s"}"#;
@@ -437,6 +377,6 @@ mod tests {
                 serde_json::from_str(r#"{"type":"result","is_error":false,"text":"","cost_usd":0.5,"turns":2,"tokens":{"input":10}}"#);
             live.apply(&Event { seq, at: DateTime::default(), kind: kind.unwrap() });
         }
-        assert_eq!((live.cost_usd(), live.turns(), live.tokens().input), (Some(1.0), 4, 20));
+        assert_eq!((live.cost_usd, live.turns, live.tokens.input), (Some(1.0), 4, 20));
     }
 }

@@ -17,7 +17,8 @@ use askbox_mailbox::{Caller, Mailbox, Policy, Question, Result, RoundId, Workflo
 const SHOWN: usize = 200;
 
 /// The kind of a standing decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// The call is made without a question.
     Allow,
@@ -28,10 +29,7 @@ pub enum Kind {
 impl Kind {
     /// The word for lists: `allow` or `refuse`.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Refuse => "refuse",
-        }
+        self.into()
     }
 
     fn event(self) -> &'static str {

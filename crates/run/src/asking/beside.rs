@@ -31,6 +31,9 @@ const TRIES: u32 = 5;
 /// How many dialogs of one process are held.
 const MOST: usize = 100;
 
+/// The claim of an answer that a dialog is given.
+type Taken = Box<Claim<OnRecord>>;
+
 /// A program with dialogs. `Key` names one of them.
 pub trait Program {
     /// The name of a dialog.
@@ -113,7 +116,7 @@ pub struct Dialog {
 enum State {
     Grace,
     Asked(Box<(Posted, Request)>),
-    Sent(Box<Claim<OnRecord>>),
+    Sent(Taken),
     /// It is left to its terminal as long as its session shows it.
     Left,
     Over,
@@ -188,14 +191,7 @@ impl Dialog {
     }
 
     /// Sends the claimed answer to the program.
-    fn give<P: Program>(
-        &mut self,
-        desk: Desk<'_>,
-        program: &mut P,
-        key: &P::Key,
-        request: &Request,
-        claim: Box<Claim<OnRecord>>,
-    ) -> Result<()> {
+    fn give<P: Program>(&mut self, desk: Desk<'_>, program: &mut P, key: &P::Key, request: &Request, claim: Taken) -> Result<()> {
         let round = claim.round();
         let close = |claim: Claim<OnRecord>, end: &End| desk.or_note(end.close(claim, desk.mailbox, desk.facts.by));
         if let Some(problem) = request.misfit(&claim.document.typed) {

@@ -271,10 +271,7 @@ impl Deferred<'_> {
     }
 
     fn note_handed_over(&self, over: &Over) -> Result<()> {
-        match self.run.filter(|_| over.is_own) {
-            Some(run) => suspended_call::note_handed_over(self.mailbox, run),
-            None => Ok(()),
-        }
+        self.run.filter(|_| over.is_own).map_or(Ok(()), |run| suspended_call::note_handed_over(self.mailbox, run))
     }
 
     /// Ends a claim whose answer is not about this call.

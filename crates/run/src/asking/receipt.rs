@@ -156,7 +156,7 @@ impl Receipt {
         }
         let Some(call) = &mut self.call else { return End::NotKnownYet };
         call.look();
-        match call.taken() {
+        match call.taken {
             Some(taken) if taken == self.wanted => End::Confirmed,
             Some(Taken::Allow) => End::too_late("another hook allowed the call"),
             Some(Taken::Deny) => End::too_late("another hook refused the call"),

@@ -21,14 +21,8 @@ impl EarlierAttempts {
     /// Reads the records of all attempts before `run`.
     pub fn before(mailbox: &Mailbox, run: &Run) -> Result<Self> {
         let round = run.round();
-        let mut earlier = Vec::new();
-        for attempt in record::attempts(mailbox, &round)?.into_iter().rev().filter(|a| *a < run.attempt) {
-            match record::read(mailbox, &round, attempt) {
-                // A crash can leave a folder without a record: that attempt does not count.
-                Err(e) if e.is_missing_file() => {}
-                other => earlier.push(other?),
-            }
-        }
+        let before = record::attempts(mailbox, &round)?.into_iter().rev().filter(|attempt| *attempt < run.attempt);
+        let earlier = record::read_those(mailbox, &round, before).collect::<Result<Vec<_>>>()?;
         Ok(Self::count(&earlier))
     }
 

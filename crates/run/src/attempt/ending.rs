@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::failure::{Class, Failure, PlanLimit};
-use crate::attempt::no_result;
-use crate::attempt::once;
 use crate::attempt::record::{self, Record, Run, RunState};
+use crate::attempt::{no_result, once};
 use askbox_agent::program::AWAITS;
 use askbox_config::{Config, EXEC};
 use askbox_mailbox::audit::Entry;
@@ -244,49 +243,36 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     if let Some(failure) = run.failure.as_mut().filter(|_| run.runner == EXEC) {
         failure.todo = format!("go on: relaunch exec {} -- PROGRAM", run.workflow_id);
     }
-    match ending {
+    let (state, why) = match ending {
         // A judged ending never awaits.
         Ending::Delivered { text, cost_usd } | Ending::Awaits { text, cost_usd } => {
-            run.state = RunState::Delivered;
-            run.why = no_result::unasked(mailbox, &lock, &run)?;
             run.result = Some(shorten(text.raw()));
             run.cost_usd = run.cost_usd.or(*cost_usd);
+            (RunState::Delivered, no_result::unasked(mailbox, &lock, &run)?)
         }
         Ending::Asking { question, cost_usd } => {
             // The answer is for this session. The record does not have it yet if the agent asked at once, or if its supervisor died.
             workflows::update(mailbox, &lock, |workflow| workflow.session_id = Some(run.session_id))?;
-            run.state = RunState::Asking;
-            run.why = None;
             run.asks = Some(*question);
             run.cost_usd = run.cost_usd.or(*cost_usd);
+            (RunState::Asking, None)
         }
         Ending::Throttled { why, resets_at: Some(at), .. } => {
-            run.state = RunState::Failed;
-            run.why = Some(why.clone());
             // All runs of the account wait for the same moment, which the machine's clock may reach a little early.
             run.retry_at = Some((*at + AFTER_RESET).max(later(config.relaunch.pause(1))));
+            (RunState::Failed, Some(why.clone()))
         }
         Ending::Throttled { why, wait, .. } => throttled(mailbox, config, &mut run, why, *wait)?,
         Ending::Held { why } | Ending::Short { why } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Undone { then: Then::Later, why, .. } => throttled(mailbox, config, &mut run, why, None)?,
         Ending::Failed { why } | Ending::Undone { then: Then::Retry, why, .. } => failed(mailbox, config, &mut run, why)?,
-        Ending::NoFolder { folder, now } => {
-            run.state = RunState::Parked;
-            run.why = Some(no_folder(folder, now.as_deref()));
-        }
+        Ending::NoFolder { folder, now } => (RunState::Parked, Some(no_folder(folder, now.as_deref()))),
         Ending::Hopeless { why, .. } | Ending::Refused { why, .. } | Ending::Undone { then: Then::Never, why, .. } => {
-            run.state = RunState::Parked;
-            run.why = Some(why.clone());
+            (RunState::Parked, Some(why.clone()))
         }
-        Ending::Interrupted { why, .. } => {
-            run.state = RunState::Interrupted;
-            run.why = Some(why.clone());
-        }
-    }
-    if !run.is_delivered() {
-        // A person, and the next attempt, have to know.
-        run.why = once::beside(mailbox, &round, run.why.take());
-    }
+        Ending::Interrupted { why, .. } => (RunState::Interrupted, Some(why.clone())),
+    };
+    (run.state, run.why) = (state, why);
     if run.is_delivered() {
         // Both files are written before either is synced, so that the syncs overlap.
         let record = Record::read(mailbox, &round, run.attempt)?.stage(&run)?;
@@ -297,13 +283,13 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
         close?.map_or(Ok(()), |close| close.commit(mailbox))?;
         return Ok(run);
     }
+    // A person, and the next attempt, have to know.
+    run.why = once::beside(mailbox, &round, run.why.take());
     record::write(mailbox, &run)?;
     match run.state {
         RunState::Failed => {
-            audit::record(
-                mailbox,
-                Entry::about_round(if run.is_throttled() { "throttled" } else { "failed" }, &round).by("supervisor").why(in_audit(&run)),
-            );
+            let event = if run.is_throttled() { "throttled" } else { "failed" };
+            audit::record(mailbox, Entry::about_round(event, &round).by("supervisor").why(in_audit(&run)));
             if let Some(at) = run.retry_at {
                 Timer { at, due: Due::Retry, round }.arm(mailbox)?;
             }
@@ -313,31 +299,30 @@ pub fn finish(mailbox: &Mailbox, config: &Config, mut run: Run, ending: &Ending)
     Ok(run)
 }
 
+/// The state that an attempt ends in, and why.
+type Decided = (RunState, Option<String>);
+
 /// Waits longer each time, but at least as long as the API asks; parks after `relaunch.throttle_deadline`.
-fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<()> {
+fn throttled(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str, wait: Option<Duration>) -> Result<Decided> {
     let history = EarlierAttempts::before(mailbox, run)?;
     let pause = config.relaunch.pause(history.throttled + 1).max(wait.unwrap_or_default());
     let retry_at = later(pause);
     let deadline = config.relaunch.throttle_deadline.0;
     let since = history.throttled_since.or(run.ended_at).unwrap_or_else(time::now);
     if (retry_at - since).to_std().unwrap_or_default() > deadline {
-        run.state = RunState::Parked;
-        run.why = Some(format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline)));
-    } else {
-        run.state = RunState::Failed;
-        run.why = Some(why.to_owned());
-        run.retry_at = Some(retry_at);
+        let why = format!("{why} (for longer than relaunch.throttle_deadline = {})", time::human(deadline));
+        return Ok((RunState::Parked, Some(why)));
     }
-    Ok(())
+    run.retry_at = Some(retry_at);
+    Ok((RunState::Failed, Some(why.to_owned())))
 }
 
-fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<()> {
+fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Result<Decided> {
     let history = EarlierAttempts::before(mailbox, run)?;
     let signature = run.failure.as_ref().map_or("", |f| &f.signature);
     let (count, same) = (history.counted + 1, history.same(signature) + 1);
     let limits = &config.relaunch;
-    run.state = RunState::Parked;
-    run.why = Some(if count == limits.attempts {
+    let why = if count == limits.attempts {
         format!("{why} (attempt {count} of {count})")
     } else if count > limits.attempts {
         // The round was retried by hand, or the limit was lowered.
@@ -345,11 +330,10 @@ fn failed(mailbox: &Mailbox, config: &Config, run: &mut Run, why: &str) -> Resul
     } else if limits.same_failure > 0 && same >= limits.same_failure {
         format!("{why} (the same failure {same} times in a row)")
     } else {
-        run.state = RunState::Failed;
         run.retry_at = Some(later(limits.pause(count)));
-        why.to_owned()
-    });
-    Ok(())
+        return Ok((RunState::Failed, Some(why.to_owned())));
+    };
+    Ok((RunState::Parked, Some(why)))
 }
 
 fn later(pause: Duration) -> time::Time {

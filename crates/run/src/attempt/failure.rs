@@ -86,39 +86,28 @@ impl Class {
 
     /// What to do about it; empty if waiting is enough.
     pub fn todo(self, workflow: &WorkflowId) -> String {
+        let (logs, retry) = (format!("relaunch logs {workflow}"), format!("relaunch retry {workflow}"));
         let todo = match self {
             Self::Throttled | Self::Held | Self::Later => "",
             Self::Shortage => "raise the limits on processes and open files (ulimit -a), or wait",
-            Self::Elsewhere => return format!("end it there if it hangs; if the round is parked by then: relaunch retry {workflow}"),
-            Self::Agent => return format!("see what the agent said: relaunch logs {workflow}"),
-            Self::Program => {
-                return format!("see what the program said: relaunch logs {workflow}; to try again: relaunch retry {workflow}");
-            }
+            Self::Elsewhere => &format!("end it there if it hangs; if the round is parked by then: {retry}"),
+            Self::Agent => &format!("see what the agent said: {logs}"),
+            Self::Program => &format!("see what the program said: {logs}; to try again: {retry}"),
             Self::Authentication => "log in again, or give the watcher a valid key",
             Self::Billing => "settle the account with the API's provider",
             Self::Budget => "raise the limit in [limits], or wait where it is the day's",
-            Self::Tree => return format!("raise limits.tree_cost or limits.tree_time, then go on: relaunch retry {workflow}"),
+            Self::Tree => &format!("raise limits.tree_cost or limits.tree_time, then go on: {retry}"),
             Self::Turns => "raise limits.turns, or split the work",
-            Self::NoResult => {
-                return format!(
-                    "let its instructions ask with ask-post and start agents with relaunch spawn, then go on: relaunch retry {workflow}"
-                );
-            }
-            Self::Unclear => {
-                return format!("see what the agent did: relaunch logs {workflow}; to let it go on: relaunch retry {workflow}");
-            }
-            Self::Blocked => return format!("change that hook in the agent's settings, then go on: relaunch retry {workflow}"),
-            Self::Refusal => return format!("change the task or its context, then go on: relaunch retry {workflow}"),
+            Self::NoResult => &format!("let its instructions ask with ask-post and start agents with relaunch spawn, then go on: {retry}"),
+            Self::Unclear => &format!("see what the agent did: {logs}; to let it go on: {retry}"),
+            Self::Blocked => &format!("change that hook in the agent's settings, then go on: {retry}"),
+            Self::Refusal => &format!("change the task or its context, then go on: {retry}"),
             Self::InvalidRequest => "see the API's message; model, arguments and [runner] are the usual causes",
             Self::TooLong => "shorten the answer or the checkpoint, or put the bulk into a file",
-            Self::Folder => {
-                return format!("put it back and: relaunch retry {workflow}; or name its new place: relaunch retry {workflow} --cwd DIR");
-            }
-            Self::Setup => return format!("mend what the reason names; then: relaunch retry {workflow}"),
+            Self::Folder => &format!("put it back and: {retry}; or name its new place: {retry} --cwd DIR"),
+            Self::Setup => &format!("mend what the reason names; then: {retry}"),
             Self::Untrusted => {
-                return format!(
-                    "if it is a person's, change [answers] and: relaunch retry {workflow}; if not: relaunch drop {workflow}, and let it ask again"
-                );
+                &format!("if it is a person's, change [answers] and: {retry}; if not: relaunch drop {workflow}, and let it ask again")
             }
             Self::Role => "define it, or name another: askbox agents list",
         };

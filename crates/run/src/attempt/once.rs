@@ -149,17 +149,16 @@ pub fn close(mailbox: &Mailbox, round: &RoundId, call: Option<&str>, word: Word,
     let mut closed = Vec::new();
     for mark in all {
         let call = call_of(&mark);
-        match (mark, word) {
-            ((path, Some(mark)), Word::Made) => {
-                disk::replace(&path, &document::to_json(&Mark { made_by_word_of: Some(by.to_owned()), ..mark })?)?;
-            }
-            // Without the run that set it, the mark says too little.
-            ((path, None), Word::Made) => {
+        let (path, mark) = mark;
+        match word {
+            Word::Made => {
+                // Without the run that set it, the mark says too little.
                 let run = AttemptId { round: round.clone(), attempt: 0 };
-                let mark = Mark { call: call.clone(), run, at: time::now(), made_by_word_of: Some(by.to_owned()) };
+                let nameless = || Mark { call: call.clone(), run, at: time::now(), made_by_word_of: None };
+                let mark = Mark { made_by_word_of: Some(by.to_owned()), ..mark.unwrap_or_else(nameless) };
                 disk::replace(&path, &document::to_json(&mark)?)?;
             }
-            ((path, _), Word::NotMade) => disk::remove(&path)?,
+            Word::NotMade => disk::remove(&path)?,
         }
         // The audit holds no words of an agent.
         let said = if word == Word::Made { "a marked call was made" } else { "a marked call was not made" };

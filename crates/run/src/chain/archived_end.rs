@@ -40,7 +40,7 @@ pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<ArchivedEnd
     if end == End::Delivered {
         text = final_text(&last.round)?;
     }
-    let ended = Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false };
+    let ended = outcome::ended(workflow, end, text);
     Ok(Some(ArchivedEnd { ended, archive: last.round.archive }))
 }
 

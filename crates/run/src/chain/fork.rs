@@ -5,37 +5,22 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::attempt::record::{self, Run};
-use crate::task::ForkOf;
+use crate::task::{ForkOf, Task};
 use askbox_agent::{claude, transcript};
 use askbox_config::Config;
 use askbox_mailbox::{AttemptId, Error, Mailbox, Result, WorkflowId};
 
-/// The parts of the parent's plan that a fork takes over.
-#[derive(Debug)]
-pub(super) struct Inherited {
-    /// The session.
-    pub fork: ForkOf,
-    /// The parent's working folder.
-    pub cwd: Option<PathBuf>,
-    /// The agent definition that the parent runs as.
-    pub role: Option<String>,
-    /// The parent's model.
-    pub model: Option<String>,
-}
+/// The workflow and the attempt that start a fork, if a run does.
+type Caller<'a> = Option<(&'a WorkflowId, &'a str)>;
 
 /// Finds the session of the run that starts the fork, and checks that it can be forked so that its requests begin with the same bytes.
-/// `child` is its workflow, `caller` the workflow and the attempt that start it, and `folder` is the working folder of that agent's shell.
+/// The task takes over that session, its working folder, its agent definition and its model. `folder` is the working folder of that
+/// agent's shell.
 ///
 /// # Errors
 /// [`Error::Usage`] if no run starts it. [`Error::Conflict`] if the session has no transcript, or if the child would run in another folder
 /// or by another runner.
-pub(super) fn inherit(
-    mailbox: &Mailbox,
-    config: &Config,
-    child: &WorkflowId,
-    caller: Option<(&WorkflowId, &str)>,
-    folder: Option<&Path>,
-) -> Result<Inherited> {
+pub(super) fn inherit(mailbox: &Mailbox, config: &Config, task: Task, caller: Caller<'_>, folder: Option<&Path>) -> Result<Task> {
     let Some((workflow, run)) = caller else {
         return Err(Error::usage(
             "--fork: no run of askbox calls this, so there is no session to fork",
@@ -46,6 +31,7 @@ pub(super) fn inherit(
     let parent = record::read(mailbox, &id.round, id.attempt)?;
     let refused =
         |what: String, instead: String| Err(Error::conflict(format!("--fork: {what}"), format!("{instead}, or leave --fork out")));
+    let child = &task.workflow;
     let (runner, _) = config.runner_of(child)?;
     if parent.runner != runner {
         let said = format!("{workflow} runs with [runner.{}], and {child} with [runner.{runner}]", parent.runner);
@@ -62,7 +48,7 @@ pub(super) fn inherit(
         return refused(said, "let the agent program keep transcripts".into());
     }
     let fork = ForkOf { session: parent.session_id, of: workflow.clone() };
-    Ok(Inherited { fork, cwd: parent.cwd, role: parent.role, model: parent.model })
+    Ok(Task { cwd: parent.cwd, role: parent.role, model: parent.model, fork: Some(fork), ..task })
 }
 
 /// The transcript of the run that calls this. Its first message may be on its way.

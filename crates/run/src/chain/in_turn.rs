@@ -19,7 +19,7 @@ use askbox_config::Chain;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::awaited::{Await, Ended, Join};
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, WorkflowLock, disk, time};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, disk, time};
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;
@@ -29,7 +29,8 @@ const MAX_COMPARED: u64 = 1 << 20;
 pub struct InTurn<'a> {
     mailbox: &'a Mailbox,
     parent: WorkflowId,
-    child: WorkflowId,
+    /// The workflow that is waited for.
+    pub child: WorkflowId,
     /// While this lock is held, no process wakes the parent.
     _held: Option<Lock>,
 }
@@ -106,11 +107,6 @@ impl<'a> InTurn<'a> {
         Ok(wait.map(|_| Self { mailbox, parent: parent.clone(), child: child.clone(), _held: None }))
     }
 
-    /// The child that the parent waits for.
-    pub fn child(&self) -> &WorkflowId {
-        &self.child
-    }
-
     /// Gives the parent its child's end through `print`. If the process is killed before `perhaps_told` is durable, it has printed
     /// nothing. If it is killed after that, the parent is woken and told that it may have seen the result. If it is killed after the
     /// removal, the parent has seen the result.
@@ -131,16 +127,12 @@ impl<'a> InTurn<'a> {
 
     /// Removes the await, because the parent was told, or the child never began.
     pub fn remove(&self) -> Result<()> {
-        awaits::remove(self.mailbox, &self.lock()?, &self.child)
-    }
-
-    fn lock(&self) -> Result<WorkflowLock> {
-        self.mailbox.lock(&self.parent)
+        awaits::remove(self.mailbox, &self.mailbox.lock(&self.parent)?, &self.child)
     }
 
     /// Changes the await. If it was removed in between, because its tree was cancelled, it stays removed.
     fn change(&self, change: impl FnOnce(&mut Await)) -> Result<()> {
-        let lock = self.lock()?;
+        let lock = self.mailbox.lock(&self.parent)?;
         let Some(mut wait) = awaits::read(self.mailbox, &self.parent, &self.child)? else { return Ok(()) };
         change(&mut wait.typed);
         awaits::write(self.mailbox, &lock, wait)

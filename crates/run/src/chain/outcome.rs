@@ -63,76 +63,57 @@ pub fn own_state(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
 }
 
 /// [`own_state`] for display. It takes no lock, so a workflow that moves during the look may be reported as ended too early.
+///
+/// It looks into the folders in the order of a round's moves, so that a round that moves during the look is found further on.
 pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<OwnState> {
-    Ok(match look(mailbox, workflow)? {
-        Found::Finished(run) => {
-            let text = run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
-            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Delivered, text, file: None, cut: false, perhaps_told: false })
-        }
-        Found::Cut(run) => {
-            let text = cut_text(mailbox, &run);
-            OwnState::Ended(Ended { workflow_id: workflow.clone(), end: End::Parked, text, file: None, cut: true, perhaps_told: false })
-        }
-        Found::Other(state) => state,
-    })
-}
-
-/// The result of a look, before any final text is read.
-enum Found {
-    /// It finished. The run, if known, has the final text.
-    Finished(Option<Box<Run>>),
-    /// It is parked at its limit of turns. The run's events have the text so far.
-    Cut(Box<Run>),
-    Other(OwnState),
-}
-
-/// Looks into the folders in the order of a round's moves, so that a round that moves during the look is found further on.
-fn look(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Found> {
     let waits: Vec<Await> = awaits::of_parent(mailbox, workflow)?.into_iter().map(|d| d.typed).collect();
     let pending = disk::exists(mailbox.document(Folder::Pending, workflow));
     let answered = disk::exists(mailbox.document(Folder::Answered, workflow));
     if answered || claimed_round(mailbox, workflow).is_some() {
-        return Ok(Found::Other(OwnState::Working));
+        return Ok(OwnState::Working);
     }
     if pending {
-        return Ok(Found::Other(OwnState::Asking));
+        return Ok(OwnState::Asking);
     }
     if let Some(round) = list::round_names(mailbox, Folder::Parked).find(|r| r.workflow == *workflow) {
         let run = record::latest(mailbox, &round)?;
         let class = run.as_ref().and_then(|r| r.failure.as_ref()).map(|f| f.class);
         if class == Some(Class::Tree) && !awaits::of_child(mailbox, workflow)?.is_empty() {
-            return Ok(Found::Other(OwnState::Held));
+            return Ok(OwnState::Held);
         }
         if class == Some(Class::Turns)
             && let Some(run) = run
         {
-            return Ok(Found::Cut(Box::new(run)));
+            let parked = ended(workflow, End::Parked, cut_text(mailbox, &run));
+            return Ok(OwnState::Ended(Ended { cut: true, ..parked }));
         }
         let end = if run.as_ref().is_some_and(|r| r.state == RunState::Interrupted) { End::Interrupted } else { End::Parked };
-        return Ok(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default()));
+        return Ok(OwnState::Ended(ended(workflow, end, run.and_then(|r| r.why).unwrap_or_default())));
     }
     if let Some(held) = quarantined_round::of_workflow(mailbox, workflow)? {
-        return Ok(ended(workflow, End::Parked, held.why()));
+        return Ok(OwnState::Ended(ended(workflow, End::Parked, held.why())));
     }
     look_at_closed(mailbox, workflow, waits)
 }
 
-/// [`look`] for a workflow without an open round.
-fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -> Result<Found> {
+/// [`own_state_without_lock`] for a workflow without an open round.
+fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -> Result<OwnState> {
     let newest = newest_closed(mailbox, workflow)?;
     let cancelled = workflows::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
         && newest.as_ref().is_none_or(|n| n.begun <= at)
     {
-        return Ok(ended(workflow, End::Withdrawn, "its whole tree was cancelled".into()));
+        return Ok(OwnState::Ended(ended(workflow, End::Withdrawn, "its whole tree was cancelled".into())));
     }
     let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
-        return Ok(Found::Other(OwnState::Waiting(waits)));
+        return Ok(OwnState::Waiting(waits));
     }
-    let Some(newest) = newest else { return Ok(Found::Other(OwnState::Unknown)) };
+    let Some(newest) = newest else { return Ok(OwnState::Unknown) };
     let (end, text) = end_of(newest.state, newest.delivery, newest.why);
-    Ok(if end == End::Delivered { Found::Finished(newest.run.map(Box::new)) } else { ended(workflow, end, text) })
+    let final_text = || newest.run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
+    let text = if end == End::Delivered { final_text() } else { text };
+    Ok(OwnState::Ended(ended(workflow, end, text)))
 }
 
 /// How a workflow ended whose last round was closed like this, and why. A workflow that finished has its final text elsewhere.
@@ -150,8 +131,8 @@ pub(super) fn end_of(state: Closed, delivery: Option<Delivery>, why: String) -> 
     }
 }
 
-fn ended(workflow: &WorkflowId, end: End, text: String) -> Found {
-    Found::Other(OwnState::Ended(Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false }))
+pub(super) fn ended(workflow: &WorkflowId, end: End, text: String) -> Ended {
+    Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false }
 }
 
 struct Newest {

@@ -90,38 +90,26 @@ impl Changes {
     }
 }
 
-/// The result of a look for a workflow's result.
-#[derive(Debug)]
-pub enum Resumed {
-    /// The workflow has ended.
-    Ended(Ended),
-    /// The workflow worked during this call, and now waits for something new.
-    WaitsAgain,
-    /// The workflow waits for what it waited for before, or still works at the deadline.
-    Ongoing,
-}
-
 /// Looks for a workflow's result, and waits for it while the workflow works. If there is no result yet, calls `drive` first. The value
 /// that `drive` returns lets everything at or below the workflow go on, and is kept until this function returns.
 ///
+/// [`Progress::Asking`] means that the workflow worked during this call, and now waits for something new. A workflow that waits for what
+/// it waited for before counts as still working.
+///
 /// # Errors
 /// [`askbox_mailbox::Error::NotFound`] if nothing is known of the workflow.
-pub fn resume<D>(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, drive: impl FnOnce() -> Result<D>) -> Result<Resumed> {
+pub fn resume<D>(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, drive: impl FnOnce() -> Result<D>) -> Result<Progress> {
     let is_known = outcome::own_state(mailbox, workflow)? != OwnState::Unknown;
     if !is_known && round::latest(mailbox, workflow).is_none() {
         return Err(story::unknown(mailbox, workflow));
     }
     let before = outcome::tree_state(mailbox, workflow)?;
     if let TreeState::Ended(ended) = before {
-        return Ok(Resumed::Ended(ended));
+        return Ok(Progress::Ended(ended));
     }
     let _driven = drive()?;
     if before == TreeState::Asking {
-        return Ok(Resumed::Ongoing);
+        return Ok(Progress::StillWorking);
     }
-    Ok(match wait(mailbox, workflow, Some(deadline))? {
-        Progress::Ended(ended) => Resumed::Ended(ended),
-        Progress::Asking => Resumed::WaitsAgain,
-        Progress::StillWorking => Resumed::Ongoing,
-    })
+    wait(mailbox, workflow, Some(deadline))
 }

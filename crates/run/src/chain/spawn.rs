@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::attempt::ending::Ending;
 use crate::chain::bounds;
-use crate::chain::fork::{self, Inherited};
+use crate::chain::fork;
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
@@ -105,15 +105,8 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
     let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
     let mut task = task(mailbox, &request, child, parent.as_ref())?;
     if request.fork {
-        let inherited = fork::inherit(
-            mailbox,
-            config,
-            &task.workflow,
-            request.caller.as_ref().map(|c| (&c.workflow, &*c.run)),
-            request.folder.as_deref(),
-        )?;
-        let Inherited { fork, cwd, role, model } = inherited;
-        task = Task { cwd, role, model, fork: Some(fork), ..task };
+        let caller = request.caller.as_ref().map(|caller| (&caller.workflow, &*caller.run));
+        task = fork::inherit(mailbox, config, task, caller, request.folder.as_deref())?;
     }
     let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file().as_deref()));
     let cut_off = match (&parent, id) {
@@ -122,7 +115,7 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
     };
     let (wait, begun) = match cut_off {
         Some(cut_off) => {
-            task.workflow = cut_off.child().clone();
+            task.workflow = cut_off.child.clone();
             let begun = outcome::own_state(mailbox, &task.workflow)? != OwnState::Unknown;
             if !begun {
                 check_money(mailbox, config, parent.as_ref())?;

@@ -63,10 +63,7 @@ fn note_end(mailbox: &Mailbox, parent: &WorkflowId, child: &WorkflowId) -> Resul
     let now = match outcome::own_state(mailbox, child)? {
         OwnState::Ended(ended) if !outcome::is_news(mailbox, &known, &ended)? => None,
         OwnState::Ended(ended) => Some(outcome::store_long_text(mailbox, ended)?),
-        OwnState::Unknown if !held => {
-            let text = "it was never started".into();
-            Some(Ended { workflow_id: child.clone(), end: End::Unknown, text, file: None, cut: false, perhaps_told: false })
-        }
+        OwnState::Unknown if !held => Some(outcome::ended(child, End::Unknown, "it was never started".into())),
         _ => None,
     };
     let noted = known.ended.clone().map(|e| Ended { perhaps_told: false, ..e });

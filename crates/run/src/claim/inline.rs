@@ -133,6 +133,9 @@ pub enum Waited {
     Nothing,
 }
 
+/// The claim of the awaited answer, if it came.
+type Taken = Option<Claim<OnRecord>>;
+
 impl Waiter {
     /// Waits for the answer that counts, and claims it. It can be called again, because the lock is held until the waiter is dropped.
     pub fn wait(&self, mailbox: &Mailbox, policy: &Policy, asked: &Asked, patience: Duration, hearer: &impl Hearer) -> Result<Waited> {
@@ -151,7 +154,7 @@ impl Waiter {
     ///
     /// # Errors
     /// Those of [`claim::for_asker`].
-    pub fn take(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId) -> Result<Option<Claim<OnRecord>>> {
+    pub fn take(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId) -> Result<Taken> {
         Ok(match claim::for_asker(mailbox, round, policy)? {
             ClaimAttempt::Claimed(claim) => Some(*claim),
             ClaimAttempt::Refused(_) => None,
@@ -159,14 +162,7 @@ impl Waiter {
     }
 
     /// Waits for an answer of the round, and claims it. `None` if the time is over or the round ended in another way.
-    fn claim(
-        &self,
-        mailbox: &Mailbox,
-        policy: &Policy,
-        round: &RoundId,
-        patience: Duration,
-        hearer: &impl Hearer,
-    ) -> Result<Option<Claim<OnRecord>>> {
+    fn claim(&self, mailbox: &Mailbox, policy: &Policy, round: &RoundId, patience: Duration, hearer: &impl Hearer) -> Result<Taken> {
         let deadline = Instant::now() + patience;
         // Without file events the folder is polled. A single look does without file events: it takes milliseconds to set them up and
         // take them down.

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::attempt::acp_session;
 use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::record::{self, Begin, Claimant, Run};
-use crate::attempt::suspended_call;
+use crate::attempt::{acp_session, suspended_call};
 use crate::claim::auto;
 use crate::delivery::Delivery;
 use crate::process::permitted::{self, WorkFolder};
@@ -249,15 +248,12 @@ fn is_earlier_session(mailbox: &Mailbox, workflow: &WorkflowId, session: Session
     Ok(false)
 }
 
+/// A folder, and why it is not the asker's.
+type Chosen = (Option<PathBuf>, Option<String>);
+
 /// The first `CLAUDE_CONFIG_DIR` of the runner, the asker and the earlier runs, if the operator permits it; otherwise the reason. `None` means
 /// the folder of the process that launches the agent. A relative one is named here, so that every process of the run finds it.
-fn config_dir(
-    config: &Config,
-    runner: &Runner,
-    cwd: Option<&Path>,
-    question: &Question,
-    known: Option<&Workflow>,
-) -> (Option<PathBuf>, Option<String>) {
+fn config_dir(config: &Config, runner: &Runner, cwd: Option<&Path>, question: &Question, known: Option<&Workflow>) -> Chosen {
     let in_place = |dir: &Path| permitted::config_dir_in(cwd, dir);
     if let Some(dir) = runner.env.get(CONFIG_DIR).filter(|dir| !dir.is_empty()) {
         return (Some(in_place(Path::new(dir))), None);
@@ -278,7 +274,7 @@ fn config_dir(
 ///
 /// A folder that does not exist, or a relative one, stays in the plan, and the launch is parked for it: in another folder, the agent would
 /// not find its work.
-fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> (Option<PathBuf>, Option<String>) {
+fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> Chosen {
     let opened = |dir: &Path| WorkFolder::open(config, dir).ok().map(WorkFolder::into_path);
     let mut why = None;
     let named = [("asker's", question.cwd.as_deref()), ("workflow's", known.and_then(|w| w.cwd.as_deref()))];

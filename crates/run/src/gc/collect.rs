@@ -226,10 +226,7 @@ impl Gc<'_> {
             let lock = self.mailbox.lock(workflow)?;
             self.remove_rounds(&lock, some, selection.last.is_none())?;
         }
-        match selection.last {
-            Some(last) => self.remove_workflow(workflow, last),
-            None => Ok(()),
-        }
+        selection.last.map_or(Ok(()), |last| self.remove_workflow(workflow, last))
     }
 
     /// Reports the rounds that would go.

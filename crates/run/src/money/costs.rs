@@ -89,10 +89,7 @@ impl Book {
 
     /// Books an event of the attempt if it is the result of a turn.
     pub fn take(&mut self, at: Time, kind: &EventKind) -> Result<()> {
-        match self.count(at, kind) {
-            Some(booking) => self.write(&booking).inspect_err(|_| self.unbooked.push(booking)),
-            None => Ok(()),
-        }
+        self.count(at, kind).map_or(Ok(()), |booking| self.write(&booking).inspect_err(|_| self.unbooked.push(booking)))
     }
 
     fn count(&mut self, at: Time, kind: &EventKind) -> Option<Booking> {
@@ -252,11 +249,8 @@ fn newest_bookings(mailbox: &Mailbox, day: Time, mut take: impl FnMut(Booking) -
 /// US dollars of the attempts of a round that have ended; `None` if the agent reported none.
 pub fn of_round(mailbox: &Mailbox, round: &RoundId) -> Result<Option<f64>> {
     let mut sum = None;
-    for attempt in record::attempts(mailbox, round)? {
-        match record::read(mailbox, round, attempt) {
-            Err(e) if e.is_missing_file() => {}
-            other => sum = other?.cost_usd.filter(|usd| is_cost(*usd)).map(|c| sum.unwrap_or(0.0) + c).or(sum),
-        }
+    for run in record::read_those(mailbox, round, record::attempts(mailbox, round)?) {
+        sum = run?.cost_usd.filter(|usd| is_cost(*usd)).map(|c| sum.unwrap_or(0.0) + c).or(sum);
     }
     Ok(sum)
 }

@@ -46,11 +46,8 @@ impl Sum for AtWork {
     const LONGEST: u64 = 4 << 20;
 
     fn add(&mut self, mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-        for attempt in record::attempts(mailbox, round)? {
-            match record::read(mailbox, round, attempt) {
-                Err(e) if e.is_missing_file() => {}
-                other => self.spans.extend(span(mailbox, &other?)?.map(|span| cut(span, self.longest_ms))),
-            }
+        for run in record::read_those(mailbox, round, record::attempts(mailbox, round)?) {
+            self.spans.extend(span(mailbox, &run?)?.map(|span| cut(span, self.longest_ms)));
         }
         Ok(())
     }

@@ -114,7 +114,8 @@ pub fn agent_call(
         call = call.permission_mode(&runner.permission_mode);
     }
     if !runner.task_tool {
-        call = call.without_task_tool();
+        // The tool for starting subagents is called Task, and Agent in newer versions.
+        call.args.push("--disallowedTools=Task,Agent".into());
     }
     // The agent may read the files that its prompt names.
     let readable = message::readable_files(mailbox, question, run).into_iter().filter_map(|path| claude::may_read(&path));
@@ -134,7 +135,7 @@ pub fn agent_call(
         call = call.env(BASH_TIMEOUT, LONGEST_BASH_MS);
     }
     if let Some(dir) = &run.config_dir {
-        call = call.config_dir(dir);
+        call = call.env(claude::CONFIG_DIR, dir);
     }
     in_environment(call, mailbox, run, runner, handed)
 }

@@ -47,14 +47,8 @@ pub fn not_found_in(output: &str) -> Option<&'static str> {
 }
 
 /// The name of one of askbox's programs, in a file. Another name in the file reads as none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ProgramName(pub Option<&'static str>);
-
-impl serde::Serialize for ProgramName {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(to)
-    }
-}
 
 impl<'de> serde::Deserialize<'de> for ProgramName {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

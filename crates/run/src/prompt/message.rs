@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::earlier_calls::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
-use crate::prompt::answer_text;
 use crate::prompt::earlier_attempt::{self, Has};
-use crate::prompt::so_far;
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};
+use crate::prompt::{answer_text, so_far};
 use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;

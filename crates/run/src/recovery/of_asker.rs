@@ -1,8 +1,7 @@
 //! An asker that comes back: an earlier process of it asked the same question, and died after it had claimed the answer.
 
 use crate::attempt::record::{self, Run};
-use crate::claim::inline;
-use crate::claim::{Claim, OnRecord};
+use crate::claim::{Claim, OnRecord, inline};
 use crate::delivery::Delivery;
 use crate::recovery::processes;
 use askbox_mailbox::disk::Lock;

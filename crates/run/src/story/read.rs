@@ -6,14 +6,13 @@ use crate::attempt::record::{self, Run};
 use crate::attempt::stop_request;
 use crate::delivery::Delivery;
 use crate::money::costs;
-use crate::story::awaited;
 use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{self, Found};
 use crate::story::kind::Cause;
 use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
-use crate::story::state;
 use crate::story::teller::Teller;
+use crate::story::{awaited, state};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::family::awaits;
 use askbox_mailbox::listing::{list, near_id, recent_rounds};
@@ -165,13 +164,10 @@ impl Teller<'_> {
         if let Some(round) = running
             && matches!(found.folder, Folder::Pending | Folder::Answered)
             && Lock::is_held(&record::lock_path(mailbox, &round))?
+            // Otherwise the run has just ended. The round that waits beside it is the newest one now.
+            && let Some(document) = disk::if_there(read_question::document(&mailbox.round(Folder::Running, &round)))?
         {
-            match read_question::document(&mailbox.round(Folder::Running, &round)) {
-                Ok(document) => return self.of_round(Folder::Running, &round, &document.typed),
-                // The run has just ended. The round that waits beside it is the newest one now.
-                Err(e) if e.is_missing_file() => {}
-                Err(e) => return Err(e),
-            }
+            return self.of_round(Folder::Running, &round, &document.typed);
         }
         let story = self.of_round(found.folder, &found.id, &found.document.typed)?;
         if found.folder == Folder::Pending {

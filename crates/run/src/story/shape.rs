@@ -338,16 +338,16 @@ impl View {
     /// The state of `live`, with ages as of `now`.
     pub fn of_live(live: &Live, now: Time) -> Self {
         Self {
-            doing: live.state().word(),
-            words: live.state().at(now).to_string(),
+            doing: live.state.word(),
+            words: live.state.at(now),
             tool: live.tool().cloned(),
-            turns: live.turns(),
-            tokens: live.tokens(),
-            cost_usd: live.cost_usd(),
-            version: Some(live.version().excerpt(VERSION)).filter(|version| !version.is_empty()),
-            last_words: live.last_words().excerpt(LAST_WORDS),
-            refused: Some(live.refused().clone()).filter(|refused| refused.calls > 0),
-            not_found: live.not_found(),
+            turns: live.turns,
+            tokens: live.tokens,
+            cost_usd: live.cost_usd,
+            version: Some(live.version.excerpt(VERSION)).filter(|version| !version.is_empty()),
+            last_words: live.last_words.excerpt(LAST_WORDS),
+            refused: Some(live.refused.clone()).filter(|refused| refused.calls > 0),
+            not_found: live.not_found.0,
         }
     }
 }

@@ -5,14 +5,11 @@ use crate::story::shape::Standing;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::{Closed, Folder, Mailbox, Question, Result, RoundId, Time, read_question, time};
 
+/// A state, and since when.
+type Since = (Standing, Option<Time>);
+
 /// The state of a round with its newest run, and since when it has this state.
-pub(super) fn of(
-    mailbox: &Mailbox,
-    folder: Folder,
-    round: &RoundId,
-    question: &Question,
-    run: Option<&Run>,
-) -> Result<(Standing, Option<Time>)> {
+pub(super) fn of(mailbox: &Mailbox, folder: Folder, round: &RoundId, question: &Question, run: Option<&Run>) -> Result<Since> {
     Ok(match folder {
         // A program that died has left the ended question there.
         Folder::Pending if question.closed.is_some() => closed(question),
@@ -41,7 +38,7 @@ fn parked(run: Option<&Run>) -> Standing {
     if is_interrupted { Standing::Interrupted } else { Standing::Parked }
 }
 
-fn closed(question: &Question) -> (Standing, Option<Time>) {
+fn closed(question: &Question) -> Since {
     let Some(closing) = &question.closed else { return (Standing::Delivered, None) };
     let state = match closing.state {
         Closed::Delivered => Standing::Delivered,
@@ -53,7 +50,7 @@ fn closed(question: &Question) -> (Standing, Option<Time>) {
     (state, Some(closing.at))
 }
 
-fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<(Standing, Option<Time>)> {
+fn running(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>, is_of_dialog: impl FnOnce() -> bool) -> Result<Since> {
     let claimed = run.filter(|run| run.state == RunState::Claimed && run.claimant == Claimant::Inline);
     if let Some(run) = claimed.filter(|_| is_of_dialog()) {
         return Ok((Standing::Sent, Some(run.claimed_at)));

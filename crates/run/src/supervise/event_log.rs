@@ -7,8 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::activity::so_far;
-use crate::activity::so_far::{LARGEST_PARTIAL, partial_path};
+use crate::activity::so_far::{self, LARGEST_PARTIAL, partial_path};
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs::Book;
 use askbox_agent::events::{Event, EventKind, EventWriter, FILE_LIMIT, Generated, LINE_LIMIT, read_tail, write_line};
@@ -67,9 +66,9 @@ pub(crate) struct EventLog<'a> {
     observe: &'a mut dyn FnMut(&Event),
     /// The first event that could not be written.
     failed: Option<Error>,
-    book: Book,
+    pub(crate) book: Book,
     /// The version of the agent program.
-    agent_version: Option<String>,
+    pub(crate) agent_version: Option<String>,
 }
 
 impl<'a> EventLog<'a> {
@@ -152,16 +151,6 @@ impl<'a> EventLog<'a> {
             (RunState::Failed, _) => self.note(format!("failed: {why}")),
             _ => {}
         }
-    }
-
-    /// The version of the agent program, as the program said it.
-    pub(crate) fn agent_version(&self) -> Option<String> {
-        self.agent_version.clone()
-    }
-
-    /// The attempt's US dollars; `None` if the agent has named no cost.
-    pub(crate) fn costs(&self) -> Option<f64> {
-        self.book.total()
     }
 
     /// Books the turns that are not booked yet. A failure is noted. It is returned only if the disk is full, because room may come. Any

@@ -106,16 +106,6 @@ impl Ladder {
         Self { wants_text: true, ..Self::on(Rung::Boundary, request, now) }
     }
 
-    /// A ladder that begins with the interrupt, for an agent that was told to end its turn and does not.
-    pub fn interrupt(request: StopRequest, now: Instant) -> Self {
-        Self::on(Rung::Interrupt, request, now)
-    }
-
-    /// A ladder that begins with SIGTERM, for an agent that does not exit after its last turn.
-    pub fn terminate(request: StopRequest, now: Instant) -> Self {
-        Self::on(Rung::Terminate, request, now)
-    }
-
     /// A ladder for a plain program. It has no boundary and takes no message, so the grace is for its reaction to SIGTERM.
     pub fn of_program(request: StopRequest, now: Instant) -> Self {
         let grace = if request.now { TERM_GRACE } else { request.grace };
@@ -128,7 +118,8 @@ impl Ladder {
         Self { until: Some(now + CANCEL_GRACE), ..Self::on(Rung::Interrupt, request, now) }
     }
 
-    fn on(rung: Rung, request: StopRequest, now: Instant) -> Self {
+    /// A ladder that begins with this rung.
+    pub fn on(rung: Rung, request: StopRequest, now: Instant) -> Self {
         let mut ladder = Self { request, rung, interrupt_at: None, wants_text: false, until: None };
         ladder.wait(now);
         ladder

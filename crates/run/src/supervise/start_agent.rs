@@ -32,7 +32,7 @@ use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::{Error, Mailbox, QuestionDocument, Result, text};
 
 /// A launch that is prepared. Nothing has been started, and no name on disk has changed.
-struct PreparedLaunch {
+struct Prepared {
     document: QuestionDocument,
     start: SessionStart,
     /// The first message, as the agent reads it; `None` if the session goes on with a call that waits in it.
@@ -49,11 +49,11 @@ struct PreparedLaunch {
 /// Launches the agent of an attempt and sends it its first message.
 pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowance) -> Result<Started> {
     let Launch { mailbox, config, attempt, log, sources, channel } = launch;
-    let PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record } =
+    let Prepared { document, start, message, call, folder, max_turns, hidden_by, record } =
         prepare(mailbox, config, runner, attempt, allowance)?;
     // Before the launch, because recovery must know that there may be a process. After a power cut there is none.
     record.map_or(Ok(()), Staged::replace_ahead)?;
-    let mut spawned = started_agent::spawn(mailbox, &attempt.run, &call, &folder, start, RunnerKind::Claude)?;
+    let mut spawned = started_agent::spawn(&attempt.run.folder(mailbox), &call, &folder, start, RunnerKind::Claude)?;
     // The disk works while the agent starts. The record is durable before the agent receives any input. If the power is cut before
     // that, the agent that ends did not know anything.
     if let Err(e) = attempt.make_durable(mailbox, &document) {
@@ -91,13 +91,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
     Ok(Started { agent, held_message, max_turns })
 }
 
-fn prepare(
-    mailbox: &Mailbox,
-    config: &Config,
-    runner: &Runner,
-    attempt: &mut OwnedAttempt,
-    allowance: &Allowance,
-) -> Result<PreparedLaunch> {
+fn prepare(mailbox: &Mailbox, config: &Config, runner: &Runner, attempt: &mut OwnedAttempt, allowance: &Allowance) -> Result<Prepared> {
     let document = attempt.take_document(mailbox)?;
     let run = &mut attempt.run;
     let folder = permitted::of_launch(config, run)?;
@@ -144,7 +138,7 @@ fn prepare(
     let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &handed);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
-    Ok(PreparedLaunch { document, start, message, call, folder, max_turns, hidden_by, record })
+    Ok(Prepared { document, start, message, call, folder, max_turns, hidden_by, record })
 }
 
 /// Says that the agent's settings set a PATH without askbox's programs, and whether this launch adds their folder.

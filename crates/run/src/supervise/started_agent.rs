@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,20 +94,12 @@ pub(super) fn end(child: &mut Child) {
 }
 
 /// Starts the process of an attempt.
-pub(super) fn spawn(
-    mailbox: &Mailbox,
-    run: &Run,
-    call: &Invocation,
-    folder: &WorkFolder,
-    start: SessionStart,
-    kind: RunnerKind,
-) -> Result<SpawnedAgent> {
-    let records = run.folder(mailbox);
+pub(super) fn spawn(records: &Path, call: &Invocation, folder: &WorkFolder, start: SessionStart, kind: RunnerKind) -> Result<SpawnedAgent> {
     // Before the launch: an agent that cannot be attended to must not be launched.
     let threads = Threads::start()?;
-    disk::touch_folder(&records)?;
-    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
-    let mut child = launch::spawn(call, folder, &agent_lock::path(&records), File::from(OwnedFd::from(write_end)))?;
+    disk::touch_folder(records)?;
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", records)?;
+    let mut child = launch::spawn(call, folder, &agent_lock::path(records), File::from(OwnedFd::from(write_end)))?;
     let watched = match ProcessHandle::open(child.id()) {
         Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
         None => Waiting::start().map(Watched::ByThread),

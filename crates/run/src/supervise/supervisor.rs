@@ -75,8 +75,8 @@ pub fn supervise(
     attempt = attempt.put_on_record(mailbox)?;
     end_what_is_left(&attempt.run, &mut log);
     last_event.into_iter().for_each(|event| log.event(event));
-    attempt.run.cost_usd = log.costs();
-    attempt.run.agent_version = log.agent_version();
+    attempt.run.cost_usd = log.book.total();
+    attempt.run.agent_version = log.agent_version.clone();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
     // The lock is released last, so that a process that waits for it finds the round closed and the log complete.

@@ -35,15 +35,10 @@ impl<'a> AllHistory<'a> {
     /// The next round of the archive, if it is newer than the next one of the mailbox.
     fn archived_first(&mut self) -> Option<Result<ArchivedRound>> {
         // The mailbox is listed first. So a round that is archived in between is found at least once.
-        let here = match self.here.peek() {
-            Some(Ok(here)) => Some(here),
-            Some(Err(_)) => return None,
-            None => None,
-        };
-        let is_first = match self.archived.peek(here.map(PastRound::changed))? {
-            Ok(archived) => here.is_none_or(|here| key(archived.closed, &archived.id()) > key(here.changed(), &here.id())),
-            Err(_) => true,
-        };
+        let here = self.here.peek().map(Result::as_ref).transpose().ok()?;
+        let first = self.archived.peek(here.map(PastRound::changed))?.as_ref();
+        let is_first =
+            first.map_or(true, |archived| here.is_none_or(|here| key(archived.closed, &archived.id()) > key(here.changed(), &here.id())));
         is_first.then(|| self.archived.next())?
     }
 

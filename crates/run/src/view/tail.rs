@@ -39,10 +39,7 @@ impl EventTail {
     /// The next complete line, without its newline. `None` if there is none yet.
     pub fn next_line(&mut self) -> Result<Option<String>> {
         if self.reader.is_none() {
-            match events::open(&self.path) {
-                Err(e) if e.is_missing_file() => return Ok(None),
-                other => self.reader = Some(BufReader::new(other?)),
-            }
+            self.reader = disk::if_there(events::open(&self.path))?.map(BufReader::new);
         }
         let Some(reader) = &mut self.reader else { return Ok(None) };
         // At the end of the file the reader returns what there is; the next call continues there.
@@ -86,8 +83,8 @@ impl EventTail {
 #[derive(Debug)]
 pub struct RoundEvents<'a> {
     mailbox: &'a Mailbox,
-    round: RoundId,
-    attempt: u32,
+    pub(super) round: RoundId,
+    pub(super) attempt: u32,
     tail: EventTail,
     with_partial_text: bool,
     /// Watches the folder of the attempts and the attempt that is read.
@@ -138,16 +135,6 @@ impl<'a> RoundEvents<'a> {
     pub fn after(mut self, attempt: u32) -> Self {
         self.go_to(attempt + 1);
         self
-    }
-
-    /// The round that is read.
-    pub fn round(&self) -> &RoundId {
-        &self.round
-    }
-
-    /// The number of the attempt that is read.
-    pub fn attempt(&self) -> u32 {
-        self.attempt
     }
 
     /// The next event or attempt. Does not wait.
@@ -257,10 +244,7 @@ impl PartialTail {
 
     fn read_on(&mut self) -> Result<()> {
         if self.file.is_none() {
-            match disk::open_to_read(&self.path) {
-                Err(e) if e.is_missing_file() => return Ok(()),
-                other => self.file = Some(other?),
-            }
+            self.file = disk::if_there(disk::open_to_read(&self.path))?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let size = file.metadata().io("read", &self.path)?.len();

@@ -71,8 +71,8 @@ impl<'a> WorkflowEvents<'a> {
     pub fn wait(&mut self) {
         let Some(folder_watch) = &mut self.folder_watch else { return std::thread::sleep(POLL_EVERY) };
         if let Some(reading) = &self.reading {
-            let round = self.mailbox.runs_of(reading.round());
-            let attempt = record::folder(self.mailbox, reading.round(), reading.attempt());
+            let round = self.mailbox.runs_of(&reading.round);
+            let attempt = record::folder(self.mailbox, &reading.round, reading.attempt);
             // A folder that was created just now may have had events before it was watched.
             let is_new = |watch: &mut FolderWatch, folder: &std::path::Path| !watch.watches(folder) && watch.add(folder).is_ok();
             if is_new(folder_watch, &round) | is_new(folder_watch, &attempt) {

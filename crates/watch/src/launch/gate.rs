@@ -5,11 +5,8 @@ use std::time::{Duration, Instant};
 use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, Mailbox, pause};
+use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, pause, time};
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::breaker::shared_file::SharedBreaker;
@@ -45,7 +42,7 @@ pub(crate) struct Gate {
     breaker: SharedBreaker,
     settings: Settings,
     /// The queue is paused until this time.
-    until: Option<Time>,
+    pub(crate) until: Option<Time>,
     /// When to look again at another watcher's probe, or at the operator's hold on the queue.
     recheck_at: Option<Instant>,
     /// True if the operator holds the queue, and that was reported.
@@ -99,11 +96,6 @@ impl Gate {
         self.is_held
     }
 
-    /// The time until which the queue is paused, if the last [`Self::check`] found a pause.
-    pub(crate) fn until(&self) -> Option<Time> {
-        self.until
-    }
-
     /// When to call [`Self::check`] again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let until = self.until.map(|at| Instant::now() + (at - time::now()).to_std().unwrap_or_default());
@@ -123,7 +115,8 @@ impl Gate {
         }
         // One reading gives both, because another watcher may change the file in between.
         let breaker = self.breaker.read();
-        let (permit, probe) = (breaker.permit(self.settings, time::now()), breaker.probe().and_then(|(token, _)| round_of(token)));
+        let (permit, probe) =
+            (breaker.permit(self.settings, time::now()), breaker.probe().and_then(|(token, _)| token.parse::<AttemptId>().ok()));
         match permit {
             BreakerPermit::Any | BreakerPermit::One => match self.cannot_start() {
                 Some(why) => self.wait_for_program(&why, now),
@@ -140,7 +133,7 @@ impl Gate {
                 self.recheck_at = Some(Instant::now() + RECHECK_EVERY);
                 LaunchVerdict::Wait
             }
-            BreakerPermit::Wait => probe.map_or(LaunchVerdict::Wait, |(round, _)| LaunchVerdict::WaitForProbe(round)),
+            BreakerPermit::Wait => probe.map_or(LaunchVerdict::Wait, |run| LaunchVerdict::WaitForProbe(run.round)),
         }
     }
 
@@ -289,7 +282,7 @@ impl Gate {
     /// Allows another run to be tried if no process runs the probe any more.
     pub(crate) fn end_dead_probe(&mut self) {
         let Some((token, tried_at)) = self.breaker.read().probe().map(|(run, at)| (run.to_owned(), at)) else { return };
-        let run = round_of(&token).and_then(|(round, attempt)| record::read(&self.mailbox, &round, attempt).ok());
+        let run = token.parse().ok().and_then(|id: AttemptId| record::read(&self.mailbox, &id.round, id.attempt).ok());
         if let Some(run) = &run {
             // A lock that cannot be checked may be held.
             if Lock::is_held(&record::lock_path(&self.mailbox, &run.round())).unwrap_or(true) {
@@ -350,11 +343,4 @@ fn observe_one(breaker: &mut Breaker, run: &Run, settings: Settings, now: Time) 
         // This record belongs to the next attempt.
         RunState::Claimed => Change::None,
     }
-}
-
-/// The round and the attempt that a token names: `WORKFLOW/QUESTION/ATTEMPT`.
-fn round_of(token: &str) -> Option<(RoundId, u32)> {
-    let mut pieces = token.split('/');
-    let round = RoundId { workflow: pieces.next()?.parse().ok()?, question: pieces.next()?.parse().ok()? };
-    Some((round, pieces.next()?.parse().ok()?))
 }

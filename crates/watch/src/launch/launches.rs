@@ -13,9 +13,7 @@ use crate::launch::places::Places;
 use crate::launch::supervisors::{self, Supervisors};
 use crate::messages::WatchMessage;
 use crate::scope::Served;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Folder, read_question, text};
+use askbox_mailbox::{Folder, RoundId, Time, WorkflowId, read_question, text, time};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::log;
 
@@ -28,7 +26,7 @@ pub(crate) struct Launches {
     pub(super) ready: VecDeque<Run>,
     pub(super) supervisors: Supervisors,
     pub(super) orphans: Orphans,
-    pub(super) gate: Gate,
+    pub(crate) gate: Gate,
     pub(super) places: Places,
     /// Answered workflows whose runner cannot be started, once that was reported.
     pub(super) without_program: HashSet<WorkflowId>,
@@ -82,12 +80,12 @@ impl Launches {
 
     /// True if a run of the round is live and this watcher will learn of its end.
     pub(crate) fn is_live(&self, round: &RoundId) -> bool {
-        self.supervisors.live().contains(round)
+        self.supervisors.live.contains(round)
     }
 
     /// The number of live runs.
     pub(crate) fn live(&self) -> usize {
-        self.supervisors.live().len()
+        self.supervisors.live.len()
     }
 
     /// The number of runs that wait to be launched.
@@ -95,27 +93,9 @@ impl Launches {
         self.ready.len() + self.queue.len()
     }
 
-    /// The time until which the queue is paused, if it is paused.
-    pub(crate) fn paused_until(&self) -> Option<Time> {
-        self.gate.until()
-    }
-
     /// When to call [`Self::launch`] again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.gate.deadline().into_iter().chain(self.places.deadline()).min()
-    }
-
-    pub(crate) fn count_recent_failures(&mut self) {
-        self.gate.count_recent_failures();
-    }
-
-    /// Reports a pause of the queue that began before this watcher.
-    pub(crate) fn report_pause(&mut self) {
-        self.gate.report_pause();
-    }
-
-    pub(crate) fn end_dead_probe(&mut self) {
-        self.gate.end_dead_probe();
+        self.gate.deadline().into_iter().chain(self.places.look_at).min()
     }
 
     /// Reports to the breaker how a run has ended, and returns the run. Two watchers may each have started a supervisor. If the other
@@ -125,10 +105,7 @@ impl Launches {
         if supervisors::is_supervised(&served.mailbox, round) {
             return None;
         }
-        let latest = record::latest(&served.mailbox, round).unwrap_or_else(|e| {
-            log::error(&e);
-            None
-        });
+        let latest = log::ok(record::latest(&served.mailbox, round)).flatten();
         if let Some(run) = &latest {
             if served.by_service() {
                 log_end(run);

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use crate::dates::{Dates, RETRY_AFTER, pause_after};
+use crate::dates::{Dates, pause_after};
 use crate::launch::gate::LaunchVerdict;
 use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Folder, Question, disk, read_question};
+use askbox_mailbox::{Error, Folder, Question, Result, WorkflowId, disk, read_question};
 use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
 use askbox_run::delivery::Delivery;
@@ -64,7 +62,7 @@ impl Launches {
             if !self.gate_is_open(served, dates) {
                 break;
             }
-            let Some(_place) = self.places.reserve(served, self.supervisors.live(), &self.ready) else { break };
+            let Some(_place) = self.places.reserve(served, &self.supervisors.live, &self.ready) else { break };
             if let Some(run) = self.ready.pop_front() {
                 self.start(served, dates, run);
                 continue;
@@ -181,10 +179,7 @@ impl Launches {
             let answered = served.mailbox.document(Folder::Answered, &claim.run.workflow_id);
             return match claim.put_on_record(&served.mailbox).map(Claim::hand_over) {
                 Ok(run) => self.start(served, dates, run),
-                Err(e) => {
-                    log::error(&e);
-                    dates.look_later(answered, RETRY_AFTER);
-                }
+                Err(e) => dates.retry(answered, &e),
             };
         }
         let run = claim.run.clone();
@@ -199,8 +194,7 @@ impl Launches {
             (None, false) => {}
         }
         if let Err(e) = recorded {
-            log::error(&e);
-            dates.look_later(answered, RETRY_AFTER);
+            dates.retry(answered, &e);
         }
     }
 
@@ -208,9 +202,8 @@ impl Launches {
         match spawned {
             Ok(()) => self.supervisors.started(run),
             Err(e) => {
-                log::error(&e);
+                dates.retry(served.mailbox.round(Folder::Running, &run.round()), &e);
                 self.gate.not_started(run);
-                dates.look_later(served.mailbox.round(Folder::Running, &run.round()), RETRY_AFTER);
             }
         }
     }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 
-use crate::dates::{Dates, RETRY_AFTER};
+use crate::dates::Dates;
 use crate::messages::WatchMessage;
 use crate::scope::Served;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::{Folder, thread};
-use askbox_run::{log, recovery};
+use askbox_mailbox::{Folder, RoundId, thread};
+use askbox_run::recovery;
 
 /// The rounds that have a thread to end the processes of an earlier attempt.
 #[derive(Debug)]
@@ -36,10 +35,7 @@ impl Orphans {
         });
         match ends {
             Ok(_) => drop(self.rounds.insert(round.clone())),
-            Err(e) => {
-                log::error(&e);
-                dates.look_later(served.mailbox.round(Folder::Running, round), RETRY_AFTER);
-            }
+            Err(e) => dates.retry(served.mailbox.round(Folder::Running, round), &e),
         }
     }
 

@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 use crate::launch::supervisors::{self, CLAIM_GRACE};
 use crate::scope::{Scope, Served};
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, time};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::log;
 
@@ -26,7 +23,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5);
 /// When this watcher looks for a place again, and since when it has waited for the lock.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    look_at: Option<Instant>,
+    pub(super) look_at: Option<Instant>,
     waits_since: Option<Instant>,
     error_logged: bool,
 }
@@ -52,11 +49,6 @@ impl Places {
             return None;
         }
         Some(place)
-    }
-
-    /// When to look for a place again.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.look_at
     }
 
     /// Stops looking for a place, because no run waits to be launched.

@@ -4,16 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use crate::dates::{Dates, RETRY_AFTER};
+use crate::dates::Dates;
 use crate::messages::WatchMessage;
 use crate::scope::Served;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::thread;
 use askbox_mailbox::thread::Waiting;
-use askbox_mailbox::time;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, thread, time};
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::log;
 use askbox_run::supervise::detach;
@@ -38,7 +34,7 @@ pub(super) struct Supervisors {
     /// Receives the ends of runs.
     sender: Sender<WatchMessage>,
     /// Rounds whose run is live.
-    live: HashSet<RoundId>,
+    pub(super) live: HashSet<RoundId>,
     /// The number of starts of a supervisor for an attempt that is still not under way, and the last of them.
     starts: HashMap<RoundId, Starts>,
 }
@@ -46,11 +42,6 @@ pub(super) struct Supervisors {
 impl Supervisors {
     pub(super) fn new(sender: Sender<WatchMessage>) -> Self {
         Self { sender, live: HashSet::new(), starts: HashMap::new() }
-    }
-
-    /// Rounds whose run is live.
-    pub(super) fn live(&self) -> &HashSet<RoundId> {
-        &self.live
     }
 
     /// Starts the process, and lets a thread wait for its end. The thread exists first, because the end of every process must be
@@ -118,10 +109,7 @@ impl Supervisors {
         });
         match waits {
             Ok(_) => drop(self.live.insert(round.clone())),
-            Err(e) => {
-                log::error(&e);
-                dates.look_later(served.mailbox.round(Folder::Running, round), RETRY_AFTER);
-            }
+            Err(e) => dates.retry(served.mailbox.round(Folder::Running, round), &e),
         }
     }
 

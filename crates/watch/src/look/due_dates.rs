@@ -7,8 +7,7 @@ use crate::look::events::Events;
 use crate::look::overdue::{After, Dues};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::due::timers::{self, Due, Timer};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::{read_question, round, time};
+use askbox_mailbox::{Result, disk, read_question, round, time};
 
 /// How long the dates may hold up the answers that come meanwhile.
 const SLICE: Duration = Duration::from_millis(5);
@@ -39,11 +38,7 @@ pub(crate) fn handle_due(dues: &mut Dues<'_>, launches: &mut Launches, events: &
 fn remind(dues: &mut Dues<'_>, timer: &Timer) -> Result<()> {
     let mailbox = &dues.served.mailbox;
     let lock = mailbox.lock(&timer.round.workflow)?;
-    let document = match read_question::pending(mailbox, &timer.round.workflow) {
-        Ok(document) => document,
-        Err(e) if e.is_missing_file() => return Ok(()),
-        Err(e) => return Err(e),
-    };
+    let Some(document) = disk::if_there(read_question::pending(mailbox, &timer.round.workflow))? else { return Ok(()) };
     if round::of_pending(mailbox, &document.typed)? != timer.round {
         drop(lock);
         dues.read_again(timer);

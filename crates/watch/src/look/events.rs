@@ -8,14 +8,10 @@ use crate::dates::Dates;
 use crate::look::awaited_files::AwaitedFiles;
 use crate::look::overdue::{After, Dues};
 use crate::messages::WatchMessage;
-use askbox_mailbox::documents::until::Until;
 use askbox_mailbox::due::event::SLOW;
 use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::Time;
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::{Mailbox, read_question, round};
+use askbox_mailbox::{Mailbox, Result, RoundId, Time, Until, disk, read_question, round};
 
 /// The events that questions wait for.
 #[derive(Debug)]
@@ -92,11 +88,7 @@ impl Events {
 
 /// The event that a round's question waits for. `None` if the question does not wait for an event, or is over.
 fn awaited(mailbox: &Mailbox, round: &RoundId) -> Result<Option<Until>> {
-    let document = match read_question::pending(mailbox, &round.workflow) {
-        Ok(document) => document,
-        Err(e) if e.is_missing_file() => return Ok(None),
-        Err(e) => return Err(e),
-    };
+    let Some(document) = disk::if_there(read_question::pending(mailbox, &round.workflow))? else { return Ok(None) };
     let is_same = round::of_pending(mailbox, &document.typed)? == *round;
     Ok(document.typed.until.filter(|_| is_same))
 }

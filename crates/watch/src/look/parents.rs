@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use crate::dates::{Dates, pause_after};
 use crate::launch::launches::Launches;
 use crate::scope::Served;
-use askbox_mailbox::Folder;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::family::awaits;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, Folder, Result, WorkflowId};
 use askbox_run::chain::wake;
 
 /// The parents that may have to be woken.

@@ -13,14 +13,12 @@ use crate::news::courier::Courier;
 use crate::report::last_seen::LastSeen;
 use crate::scope::Served;
 use askbox_mailbox::due::timers::{self, Due};
-use askbox_mailbox::error::Error;
 use askbox_mailbox::family::lineage;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::{closings, list, recent_rounds};
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, disk, text, thread, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionDocument, RoundId, disk, text, thread, time};
 use askbox_run::money::workflow_cost;
 use askbox_run::{archive, asking, log};
 
@@ -105,10 +103,7 @@ impl Questions {
     pub(crate) fn read_new(&mut self, served: &Served, dates: &mut Dates, news: &Courier, names: Vec<OsString>, thorough: bool) {
         let hashes: HashSet<u64> = names.iter().map(hash).collect();
         let folder = served.mailbox.folder(Folder::Pending);
-        let is_new = |name: &OsString| match self.known.get(&hash(name)) {
-            Some(known) => thorough && known.stamp != stamp(&folder.join(name)),
-            None => true,
-        };
+        let is_new = |name: &OsString| self.known.get(&hash(name)).is_none_or(|known| thorough && known.stamp != stamp(&folder.join(name)));
         let new: Vec<OsString> = names.into_iter().filter(is_new).collect();
         self.known.retain(|n, _| hashes.contains(n));
         new.iter().for_each(|name| self.read(served, dates, news, name, true));
@@ -206,9 +201,7 @@ pub(crate) fn complete_post(served: &Served, dates: &mut Dates, name: &str) {
 pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
     let mailbox = mailbox.clone();
     let sweeps = thread::start(move || {
-        if let Err(e) = lineage::make_names(&mailbox) {
-            log::error(&e);
-        }
+        log::ok(lineage::make_names(&mailbox));
         make_lists(&mailbox);
         let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
         let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
@@ -221,9 +214,7 @@ pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
         }
     });
     // The next watcher then removes them.
-    if let Err(e) = sweeps {
-        log::error(&e);
-    }
+    log::ok(sweeps);
 }
 
 /// Makes the [derived files](askbox_mailbox::derived) that are missing, so that no person waits for them: the lists of the newest rounds, and

@@ -2,12 +2,8 @@
 
 use crate::news::lines::ChannelAnswer;
 use askbox_config::{Means, Target};
-use askbox_mailbox::documents::fields::through::Through;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::transitions::accept::{self, Accepted, Decision, On};
-use askbox_mailbox::who::caller::{Below, Caller};
-use askbox_mailbox::{AnswerValue, Mailbox, round, text};
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::{Accepted, AnswerValue, Below, Caller, Error, Mailbox, Result, RoundId, Through, round, text};
 
 /// Answers the round that a notice showed, in the name of the target's person. Its hash proves that the person saw this question.
 ///

@@ -12,9 +12,7 @@ use crate::news::channel::{self, Channel};
 use crate::news::lines::{Notice, ToChannel};
 use crate::news::record::NEWS_FOLDER;
 use askbox_config::{Means, Notify, Target};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, disk, document};
+use askbox_mailbox::{Error, Mailbox, Result, Time, disk, document, time};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 64 << 10;

@@ -19,9 +19,8 @@ use crate::news::post::Place;
 use crate::news::record::NEWS_FOLDER;
 use crate::pauses::Pauses;
 use askbox_config::{Means, Notify, Target};
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::{Mailbox, document, time};
+use askbox_mailbox::{Error, Mailbox, Result, document, time};
 use askbox_run::process::programs;
 
 /// The program of all channels of ours.
@@ -32,6 +31,13 @@ const AT_ONCE: usize = 4;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a channel works on after the last card is gone. A person who presses a button twice, or too late, gets a message about it.
 const FOLLOW_ON: Duration = Duration::from_secs(30);
+
+/// What was not told, and why.
+pub(super) type Untold = (Vec<Place>, String);
+
+/// Takes what a channel says, in the channel's threads.
+pub(super) trait Hear: Fn(Said) + Clone + Send + 'static {}
+impl<F: Fn(Said) + Clone + Send + 'static> Hear for F {}
 
 /// A line that is not dealt with yet. One channel has one at a time: if its topic is flooded, the flood waits there and not in memory.
 #[derive(Debug)]
@@ -91,7 +97,7 @@ impl Channel {
     ///
     /// # Errors
     /// If the program cannot be started, or does not read.
-    pub(super) fn tell(&mut self, notice: Notice, places: Vec<Place>, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+    pub(super) fn tell(&mut self, notice: Notice, places: Vec<Place>, hear: impl Hear) -> Result<()> {
         let id = notice.message.id.to_string();
         self.say(&ToChannel::Notice(Box::new(notice)), hear)?;
         self.under_way.insert(id, UnderWay { places, program: self.started, until: Instant::now() + self.limit + GRACE });
@@ -107,7 +113,7 @@ impl Channel {
     ///
     /// # Errors
     /// Those of [`Self::tell`].
-    pub(super) fn keep(&mut self, waiting: usize, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+    pub(super) fn keep(&mut self, waiting: usize, hear: impl Hear) -> Result<()> {
         let is_needed = waiting > 0 || !self.under_way.is_empty();
         if is_needed {
             self.needed_at = Instant::now();
@@ -127,7 +133,7 @@ impl Channel {
         Ok(())
     }
 
-    fn say(&mut self, line: &impl Serialize, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<()> {
+    fn say(&mut self, line: &impl Serialize, hear: impl Hear) -> Result<()> {
         if self.program.is_none() {
             kill_group(self.left.take().as_ref());
             self.started += 1;
@@ -144,7 +150,7 @@ impl Channel {
         said
     }
 
-    fn start(&self, hear: impl Fn(Said) + Clone + Send + 'static) -> Result<Beside> {
+    fn start(&self, hear: impl Hear) -> Result<Beside> {
         let (program, args) = command(&self.hello.settings)?;
         let (ended, number) = (hear.clone(), self.started);
         let hear = move |line: &[u8]| {
@@ -164,7 +170,7 @@ impl Channel {
     }
 
     /// The program with this number has ended. Returns the events that it has told nobody, as far as it said, and why.
-    pub(super) fn ended(&mut self, number: u32, status: &str) -> Option<(Vec<Place>, String)> {
+    pub(super) fn ended(&mut self, number: u32, status: &str) -> Option<Untold> {
         let untold: Vec<String> = self.under_way.iter().filter(|(_, of)| of.program == number).map(|(id, _)| id.clone()).collect();
         let places: Vec<Place> = untold.iter().filter_map(|id| self.under_way.remove(id)).flat_map(|of| of.places).collect();
         let was_left = number != self.started || self.program.take().is_none();

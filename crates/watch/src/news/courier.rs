@@ -5,9 +5,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::news::answers;
 use crate::news::arrivals::{self, Kind};
-use crate::news::channel::{Channel, Said};
+use crate::news::channel::{Channel, Hear, Said};
 use crate::news::desk::Desk;
 use crate::news::lines::{ChannelAnswer, FromChannel};
 use crate::news::note::Note;
@@ -15,13 +14,11 @@ use crate::news::post::{self, Place};
 use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::terminals::{self, Terminals};
-use crate::news::wanted;
+use crate::news::{answers, wanted};
 use askbox_config::{Config, Live, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, thread, time};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, thread, time};
 use askbox_run::log;
 
 /// How long the end of the watcher waits for notifications that are being sent.
@@ -110,16 +107,13 @@ struct Work {
     notify: Notify,
     live: Live,
     targets: BTreeMap<String, Target>,
+    /// True if replies to messages count.
     takes_replies: bool,
 }
 
 struct Office {
-    mailbox: Mailbox,
-    notify: Notify,
+    work: Work,
     terminals: Terminals,
-    targets: BTreeMap<String, Target>,
-    /// True if replies to messages count.
-    takes_replies: bool,
     sender: Sender<Note>,
     desks: BTreeMap<String, Desk>,
     /// When to look at a workflow again.
@@ -130,9 +124,8 @@ struct Office {
 
 impl Office {
     fn new(work: Work, sender: Sender<Note>) -> Self {
-        let Work { mailbox, notify, live, targets, takes_replies } = work;
-        let (desks, dates, terminals) = (BTreeMap::new(), HashMap::new(), Terminals::new(live));
-        Self { mailbox, notify, terminals, targets, takes_replies, sender, desks, dates, lock: None }
+        let (desks, dates, terminals) = (BTreeMap::new(), HashMap::new(), Terminals::new(work.live.clone()));
+        Self { work, terminals, sender, desks, dates, lock: None }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -177,7 +170,7 @@ impl Office {
     /// Looks, notifies, listens. Returns how long the thread can sleep.
     fn pass(&mut self, mut look: BTreeSet<WorkflowId>, mut look_at_all: bool) -> Result<Duration> {
         if self.lock.is_none() {
-            self.lock = Lock::try_acquire(&self.mailbox.lock_file("news"))?;
+            self.lock = Lock::try_acquire(&self.work.mailbox.lock_file("news"))?;
             if self.lock.is_none() {
                 return Ok(ASK_EVERY);
             }
@@ -196,7 +189,7 @@ impl Office {
         for workflow in look {
             self.look(&workflow)?;
         }
-        self.terminals.look(&self.mailbox, self.desks.values_mut())?;
+        self.terminals.look(&self.work.mailbox, self.desks.values_mut())?;
         let told = self.tell(time::now());
         self.keep_channels();
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
@@ -209,24 +202,24 @@ impl Office {
 
     /// Reads the records of an earlier watcher.
     fn open(&mut self) -> Result<()> {
-        disk::create_folder(&self.mailbox.root().join(NEWS_FOLDER))?;
-        for (name, target) in &self.targets {
-            let ledger = Ledger::open(&self.mailbox, name)?;
-            let channel = Channel::new(&self.mailbox, &self.notify, name, target);
-            let (name, target, takes_replies) = (name.clone(), target.clone(), self.takes_replies);
+        disk::create_folder(&self.work.mailbox.root().join(NEWS_FOLDER))?;
+        for (name, target) in &self.work.targets {
+            let ledger = Ledger::open(&self.work.mailbox, name)?;
+            let channel = Channel::new(&self.work.mailbox, &self.work.notify, name, target);
+            let (name, target, takes_replies) = (name.clone(), target.clone(), self.work.takes_replies);
             self.desks.insert(name.clone(), Desk { name, target, ledger, channel, takes_replies });
         }
-        self.terminals.begin(&self.mailbox, &self.sender)
+        self.terminals.begin(&self.work.mailbox, &self.sender)
     }
 
     /// Every workflow that may have news for somebody.
     fn workflows(&self) -> Result<BTreeSet<WorkflowId>> {
         let mut all = BTreeSet::new();
         for folder in [Folder::Pending, Folder::Answered] {
-            all.extend(list::workflows(&self.mailbox, folder)?);
+            all.extend(list::workflows(&self.work.mailbox, folder)?);
         }
         for folder in [Folder::Running, Folder::Parked] {
-            all.extend(list::round_names(&self.mailbox, folder).map(|round| round.workflow));
+            all.extend(list::round_names(&self.work.mailbox, folder).map(|round| round.workflow));
         }
         all.extend(self.desks.values().flat_map(|desk| desk.ledger.rounds().map(|round| round.workflow.clone())));
         Ok(all)
@@ -240,7 +233,7 @@ impl Office {
         };
         let known: BTreeSet<RoundId> = self.desks.values().flat_map(rounds_of).collect();
         let known: Vec<RoundId> = known.into_iter().collect();
-        let found = wanted::facts_of_workflow(&self.mailbox, workflow, &known);
+        let found = wanted::facts_of_workflow(&self.work.mailbox, workflow, &known);
         let now = time::now();
         let mut next: Option<time::Time> = None;
         for desk in self.desks.values_mut() {
@@ -248,7 +241,7 @@ impl Office {
                 let mut date = None;
                 desk.ledger.change(&facts.round, |record| {
                     let changed;
-                    (changed, date) = wanted::apply_wanted(record, facts, &desk.target, &self.notify, now);
+                    (changed, date) = wanted::apply_wanted(record, facts, &desk.target, &self.work.notify, now);
                     changed
                 })?;
                 next = [next, date].into_iter().flatten().min();
@@ -271,16 +264,16 @@ impl Office {
 
     /// Sends what is due. Returns when something else will be.
     fn tell(&mut self, now: time::Time) -> Option<time::Time> {
-        let present = Present::look(&self.mailbox);
+        let present = Present::look(&self.work.mailbox);
         let is_seen = |round: &RoundId| present.sees(&round.workflow);
         let (mut next, mut untold): (Option<time::Time>, Vec<_>) = (None, Vec::new());
         for (name, desk) in &mut self.desks {
             desk.channel.end_overdue();
             let busy = |round: &RoundId| desk.channel.busy().any(|(of, ..)| of == round);
-            let (parcels, later) = post::due(&desk.ledger, &self.notify, &busy, &is_seen, desk.channel.free(), now);
+            let (parcels, later) = post::due(&desk.ledger, &self.work.notify, &busy, &is_seen, desk.channel.free(), now);
             next = [next, later].into_iter().flatten().min();
             for parcel in parcels {
-                match desk.send(&self.mailbox, parcel, hear(&self.sender, name)) {
+                match desk.send(&self.work.mailbox, parcel, hear(&self.sender, name)) {
                     Ok(None) => {}
                     Ok(Some((places, problem))) => untold.push((name.clone(), places, problem)),
                     Err(e) => {
@@ -298,7 +291,7 @@ impl Office {
     /// Records what became of these events.
     fn told(&mut self, name: &str, places: &[Place], problem: Option<&str>) {
         let Some(desk) = self.desks.get_mut(name) else { return };
-        let noted = note(&self.mailbox, name, problem);
+        let noted = note(&self.work.mailbox, name, problem);
         let now = time::now();
         let changed = places.iter().try_for_each(|place| {
             desk.change(place, |entry| match problem {
@@ -306,9 +299,7 @@ impl Office {
                 Some(problem) => entry.failed(problem, now),
             })
         });
-        if let Err(e) = noted.and(changed) {
-            log::error(&e);
-        }
+        log::ok(noted.and(changed));
         // Its round may be over, or another event may follow.
         places.iter().for_each(|(round, ..)| drop(self.sender.send(Note::Look(round.workflow.clone()))));
     }
@@ -316,9 +307,7 @@ impl Office {
     /// Keeps those channels at work that an answer can come through.
     fn keep_channels(&mut self) {
         for (name, desk) in &mut self.desks {
-            if let Err(e) = desk.channel.keep(desk.waiting(), hear(&self.sender, name)) {
-                log::error(&e);
-            }
+            log::ok(desk.channel.keep(desk.waiting(), hear(&self.sender, name)));
         }
     }
 
@@ -334,7 +323,9 @@ impl Office {
                 let places = desk.channel.take(&receipt)?;
                 self.told(name, &places, receipt.problem.as_deref());
             }
-            Said::Line(FromChannel::Problem(problem), _) => note(&self.mailbox, name, Some(&problem)).unwrap_or_else(|e| log::error(&e)),
+            Said::Line(FromChannel::Problem(problem), _) => {
+                note(&self.work.mailbox, name, Some(&problem)).unwrap_or_else(|e| log::error(&e))
+            }
             Said::Line(FromChannel::Answer(answer), _ticket) => return Some(self.answer(name, answer)),
         }
         None
@@ -343,14 +334,14 @@ impl Office {
     /// Gives a person's answer, and tells the channel what became of it.
     fn answer(&mut self, name: &str, answer: ChannelAnswer) -> WorkflowId {
         if let Some(desk) = self.desks.get_mut(name) {
-            let problem = match answers::apply(&self.mailbox, name, &desk.target, &answer) {
+            let problem = match answers::apply(&self.work.mailbox, name, &desk.target, &answer) {
                 Ok(accepted) => {
                     tracing::info!(event = "answered", workflow = %accepted.round.workflow, "through target {name}");
                     None
                 }
                 Err(e) => {
                     tracing::warn!("target {name}: a reply changed nothing: {e}");
-                    Some(answers::refusal(&self.mailbox, &answer, &e))
+                    Some(answers::refusal(&self.work.mailbox, &answer, &e))
                 }
             };
             desk.channel.receipt(answer.id, problem).unwrap_or_else(|e| log::error(&e));
@@ -368,7 +359,7 @@ fn note(mailbox: &Mailbox, name: &str, problem: Option<&str>) -> Result<()> {
 }
 
 /// What to do with everything that comes from a target's channel.
-fn hear(sender: &Sender<Note>, name: &str) -> impl Fn(Said) + Clone + Send + 'static {
+fn hear(sender: &Sender<Note>, name: &str) -> impl Hear {
     let (sender, name) = (sender.clone(), name.to_owned());
     move |said| drop(sender.send(Note::Said(name.clone(), said)))
 }

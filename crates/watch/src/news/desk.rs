@@ -2,19 +2,15 @@
 
 use uuid::Uuid;
 
-use crate::news::channel::{Channel, Said};
+use crate::news::channel::{Channel, Hear, Untold};
 use crate::news::lines::Notice;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
 use crate::news::wanted::{self, Facts};
 use askbox_config::{Event, Target};
-use askbox_mailbox::dialogs;
-use askbox_mailbox::documents::fields::shown_hash::Shown;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, Shown, dialogs};
 
 /// One target at work.
 pub(super) struct Desk {
@@ -28,12 +24,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Sends one parcel, or drops what is no longer true. A problem with the channel is returned with the events.
-    pub(super) fn send(
-        &mut self,
-        mailbox: &Mailbox,
-        parcel: Parcel,
-        hear: impl Fn(Said) + Clone + Send + 'static,
-    ) -> Result<Option<(Vec<Place>, String)>> {
+    pub(super) fn send(&mut self, mailbox: &Mailbox, parcel: Parcel, hear: impl Hear) -> Result<Option<Untold>> {
         let (places, notice) = match parcel {
             Parcel::One(place) => match self.of_one(mailbox, &place)? {
                 Some(notice) => (vec![place], notice),

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use askbox_config::Target;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{QuestionId, Time, WorkflowId};
 
 /// A line to a channel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -95,6 +94,7 @@ pub enum About {
 }
 
 /// The round that a message is about.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AboutRound {
     /// Its workflow.
@@ -106,24 +106,17 @@ pub struct AboutRound {
     /// The beginning of the question.
     pub question: String,
     /// When the question expires.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
     /// The reason why the question no longer waits: `answered`, `declined`, `asked back`, `withdrawn`, `expired` and so on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// The person who ended the wait.
     pub by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// The way of the answer.
     pub through: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// The number of the attempt.
     pub attempt: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// The reason why it failed, or waits again.
     pub why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// What the attempt cost.
     pub cost_usd: Option<f64>,
 }

@@ -7,9 +7,7 @@ use crate::news::lines::{About, AboutRound, AboutSession, Message, Notice, Urgen
 use crate::news::wanted::Facts;
 use askbox_config::Event;
 use askbox_mailbox::dialogs::Dialog;
-use askbox_mailbox::documents::asked::Kind;
-use askbox_mailbox::text;
-use askbox_mailbox::time;
+use askbox_mailbox::{Kind, text, time};
 
 /// The most characters of a question in a message.
 const LONGEST_QUESTION: usize = 120;

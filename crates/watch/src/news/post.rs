@@ -4,8 +4,7 @@ use chrono::TimeDelta;
 
 use crate::news::record::Ledger;
 use askbox_config::{Event, Notify};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{RoundId, Time};
 
 /// If there are more events than this at once, they are sent as one message.
 const MOST_ALONE: usize = 20;

@@ -1,8 +1,7 @@
 //! Finds out whether a person sees a new question without being told: in an inbox, on a page, or at the terminal of a live session.
 
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, read_question};
+use askbox_mailbox::{Mailbox, WorkflowId, read_question};
 
 /// A look at who is present.
 pub(super) struct Present<'a> {

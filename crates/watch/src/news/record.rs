@@ -15,10 +15,7 @@ use uuid::Uuid;
 
 use askbox_config::Event;
 use askbox_mailbox::document::{self, Stored};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, disk, text};
+use askbox_mailbox::{Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, disk, text, time};
 use askbox_run::log;
 
 /// The most entries of one record. If a question has more reminders, the oldest are forgotten.

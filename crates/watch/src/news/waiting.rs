@@ -8,10 +8,8 @@ use crate::news::present::Present;
 use crate::news::record::Ledger;
 use askbox_config::{Config, Event, targets};
 use askbox_mailbox::due::timers;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Time, WorkflowId, read_question, round};
 
 /// The events that wait for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]

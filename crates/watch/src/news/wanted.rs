@@ -5,13 +5,9 @@ use chrono::TimeDelta;
 
 use crate::news::record::Record;
 use askbox_config::{Event, Notify, Target};
-use askbox_mailbox::documents::asked::OnExpiry;
-use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::round::{self, Round};
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, Question};
+use askbox_mailbox::{Closed, Folder, Mailbox, OnExpiry, Question, RoundId, Time, WorkflowId};
 use askbox_run::attempt::record::{self, Run, RunState};
 
 /// Questions of this priority and more are sent in quiet hours too.
@@ -19,13 +15,7 @@ const URGENT: i32 = 10;
 
 /// Adds the events to send to a record, and drops those that are no longer to be sent. Returns whether the record has changed, and when
 /// the next look is due.
-pub(in crate::news) fn apply_wanted(
-    record: &mut Record,
-    facts: &Facts,
-    target: &Target,
-    notify: &Notify,
-    now: Time,
-) -> (bool, Option<Time>) {
+pub(super) fn apply_wanted(record: &mut Record, facts: &Facts, target: &Target, notify: &Notify, now: Time) -> (bool, Option<Time>) {
     let urgent = facts.question.priority.unwrap_or(0) >= URGENT;
     let mut changed = false;
     let mut next = None;

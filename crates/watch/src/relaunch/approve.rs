@@ -3,14 +3,10 @@
 use serde_json::{Value, json};
 
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::documents::workflow::Grant;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::text;
-use askbox_mailbox::time;
 
-use askbox_mailbox::{Folder, Mailbox, workflows};
+use askbox_mailbox::documents::workflow::Grant;
+use askbox_mailbox::listing::list;
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, text, time, workflows};
 use askbox_run::approval::standing::{self, Kind};
 
 /// The number of characters of a hash that are shown.

@@ -3,8 +3,7 @@
 use crate::relaunch::log_lines::{As, FirstEvent, Lines};
 use askbox_agent::events::Event;
 use askbox_cli::program;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::text;
+use askbox_mailbox::{Result, text};
 use askbox_run::view::archived::Archived;
 
 /// Prints the events of an archived run. In words, says where they are, and names what a failed agent wrote to its standard error.

@@ -2,9 +2,8 @@
 
 use askbox_agent::events::{Event, EventKind};
 use askbox_cli::program;
-use askbox_mailbox::text;
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Time, text, time};
 use askbox_run::activity::live::throttled_by;
 
 /// The format of an event's time.

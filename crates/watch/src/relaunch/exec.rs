@@ -5,9 +5,7 @@ use std::path::Path;
 use crate::relaunch::{foreground, refusals};
 use askbox_cli::program::Context;
 use askbox_config::{Config, Runners};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, pause};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause};
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::process::programs;
 

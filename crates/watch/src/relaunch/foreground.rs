@@ -23,9 +23,7 @@ use askbox_cli::{hangup, program};
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::{Mailbox, round, thread, time};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, round, thread, time};
 use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::chain::outcome::{self, OwnState, TreeState};
 use askbox_run::chain::progress::{self, Progress};
@@ -110,9 +108,8 @@ fn supervise(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -
     // A reader that keeps reading gets every event.
     while !printer.is_finished() {
         match printed.recv_timeout(STUCK_READER_LIMIT) {
-            Ok(()) => {}
             Err(RecvTimeoutError::Timeout) if stopped => break,
-            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 let _ = printer.join();
                 break;
@@ -201,7 +198,7 @@ pub fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut sign
     let waker = start_printer(mailbox, run, json, sender.clone(), is_over.clone())?;
     let _driven = TreeDriver::start(mailbox, config, workflow)?;
     let (waiting, awaited, tell) = (mailbox.clone(), workflow.clone(), sender.clone());
-    thread::start(move || tell.send(Happened::Over(progress::wait(&waiting, &awaited, None))))?;
+    thread::start(move || drop(tell.send(Happened::Over(progress::wait(&waiting, &awaited, None)))))?;
     let stopper = TreeStopper { mailbox: mailbox.clone(), config: config.clone(), workflow: workflow.clone(), sender };
     let (by_signal, by_hangup) = (stopper.clone(), stopper.clone());
     thread::start(move || {
@@ -228,7 +225,6 @@ pub fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut sign
                 is_over.store(true, Ordering::Release);
                 waker.iter().for_each(Waker::wake);
             }
-            Ok(Happened::Printed) => {}
             Ok(Happened::PrinterEnded { complete }) => {
                 is_printing = false;
                 if !complete {
@@ -236,7 +232,7 @@ pub fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut sign
                 }
             }
             Ok(Happened::NothingToStop(e)) if end.is_none() => return Err(left_waiting(workflow, &e)),
-            Ok(Happened::NothingToStop(_)) => {}
+            Ok(Happened::Printed | Happened::NothingToStop(_)) => {}
             // The reader no longer takes any event.
             Err(RecvTimeoutError::Timeout) => is_printing = false,
             Err(RecvTimeoutError::Disconnected) => break,
@@ -300,9 +296,7 @@ impl TreeStopper {
                 Err(e) => log::error(&e),
             }
         });
-        if let Err(e) = stops {
-            log::error(&e);
-        }
+        log::ok(stops);
     }
 }
 

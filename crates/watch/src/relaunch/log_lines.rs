@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use crate::relaunch::event_words::{Clock, words};
 use askbox_agent::events::Event;
 use askbox_cli::program;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::time::Time;
+use askbox_mailbox::{Result, Time};
 
 /// The format of printed events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

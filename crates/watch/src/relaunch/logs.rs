@@ -11,10 +11,8 @@ use askbox_cli::hangup::on_hangup;
 use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::{self, file_events::FolderWatch};
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::recent_rounds::{self, KEPT};
-use askbox_mailbox::{Folder, Mailbox, round, text};
+use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, RoundId, WorkflowId, round, text};
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::story::{Cause, Teller};
 use askbox_run::view::archived::Archived;
@@ -36,10 +34,8 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
         // Nothing in the mailbox has a run: an archived one may be the newest.
         Err(e @ Error::NotFound { .. }) => {
             let has_run = |found: &Result<Archived>| found.as_ref().map_or(true, |found| !found.attempts.is_empty());
-            return match Archived::newest(mailbox, workflow)?.find(has_run).transpose()? {
-                Some(run) => archived_logs::print(&run, from, how, lines),
-                None => Err(e),
-            };
+            let archived = Archived::newest(mailbox, workflow)?.find(has_run).transpose()?;
+            return archived.map_or(Err(e), |run| archived_logs::print(&run, from, how, lines));
         }
         other => other?,
     };

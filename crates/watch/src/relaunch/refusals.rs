@@ -1,9 +1,7 @@
 //! The errors when no answer or run of a workflow can be claimed now, or when the workflow does not exist.
 
 use askbox_cli::program::Context;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Error;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::{Error, Mailbox, WorkflowId};
 use askbox_run::chain::forest;
 use askbox_run::claim::Refusal;
 use askbox_run::story::{self, Standing, Teller};

@@ -10,17 +10,12 @@ use crate::relaunch::starting_session::StartingSession;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::document;
 use askbox_mailbox::documents::awaited::{End, Ended, Join};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
-use askbox_mailbox::text;
-use askbox_mailbox::time;
 use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Mailbox, pause};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, document, pause, text, time};
 use askbox_run::chain::archived_end;
 use askbox_run::chain::in_turn::{self, InTurn};
-use askbox_run::chain::progress::{self, Progress, Resumed};
+use askbox_run::chain::progress::{self, Progress};
 use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
 use askbox_run::log;
 use askbox_run::process::launch::BASH_TIMEOUT;
@@ -123,15 +118,15 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
         other => other?,
     };
     match resumed {
-        Resumed::Ended(ended) => {
+        Progress::Ended(ended) => {
             // A parent that gets the result here does not have to be woken for it.
             let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
             in_turn::tell(wait, &ended, || print(&ended, json))?;
             session.was_told();
             Ok(exit_status(&ended))
         }
-        Resumed::WaitsAgain => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
-        Resumed::Ongoing => print_signal(&Signal::PendOngoing).map(|()| 0),
+        Progress::Asking => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
+        Progress::StillWorking => print_signal(&Signal::PendOngoing).map(|()| 0),
     }
 }
 

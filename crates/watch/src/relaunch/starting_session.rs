@@ -2,9 +2,7 @@
 //! wakes the session.
 
 use askbox_cli::program;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{SessionId, WorkflowId};
-use askbox_mailbox::{Mailbox, wake};
+use askbox_mailbox::{Mailbox, Result, SessionId, WorkflowId, wake};
 use askbox_run::chain::outcome::{self, TreeState};
 
 /// A live session that waits for a workflow through this command. When this is dropped, the result wakes the session.

@@ -10,16 +10,12 @@ use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::{columns, fitted, screen};
 use askbox_config as config;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::overview::known_workflows;
-use askbox_mailbox::time::{self, Time};
-use askbox_mailbox::{Mailbox, read_question, text};
+use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, read_question, text, time};
 use askbox_run::activity::live::Refused;
 use askbox_run::attempt::auto_choice::AutoChoice;
-use askbox_run::story::cause;
 use askbox_run::story::queue::Queue;
-use askbox_run::story::{self, Cause, OpenWorkflows, Standing, Story, Teller, View};
+use askbox_run::story::{self, Cause, OpenWorkflows, Standing, Story, Teller, View, cause};
 use askbox_run::view::archived;
 
 /// Prints one workflow, or all workflows that are not over.
@@ -191,18 +187,13 @@ fn details(status: &Story, context: &Context) -> String {
     };
     line("workflow", Some(status.workflow_id.to_string()));
     line("state", Some(format!("{} {}", status.state.word(), status.since.map(|_| format!("for {}", age(status))).unwrap_or_default())));
-    line("doing", status.live.as_ref().filter(|_| status.state == Standing::Running).map(|l| l.words.clone()));
-    line("took", status.live.as_ref().filter(|l| l.turns > 0).map(took));
-    line("last words", status.live.as_ref().map(|l| l.last_words.clone()));
-    line(
-        "refused",
-        status
-            .live
-            .as_ref()
-            .and_then(|live| live.refused.as_ref())
-            .map(|refusals| refused_in_words(refusals, &status.workflow_id, context)),
-    );
-    line("not found", status.live.as_ref().and_then(|live| live.not_found).map(not_found_in_words));
+    let live = status.live.as_ref();
+    line("doing", live.filter(|_| status.state == Standing::Running).map(|live| live.words.clone()));
+    line("took", live.filter(|live| live.turns > 0).map(took));
+    line("last words", live.map(|live| live.last_words.clone()));
+    let refused = live.and_then(|live| live.refused.as_ref());
+    line("refused", refused.map(|refused| refused_in_words(refused, &status.workflow_id, context)));
+    line("not found", live.and_then(|live| live.not_found).map(not_found_in_words));
     line("round", status.question_id.map(|q| q.to_string()));
     line("question", Some(status.question.clone()));
     line("answer", status.answer.clone());

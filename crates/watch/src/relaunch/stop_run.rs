@@ -2,12 +2,10 @@
 
 use askbox_agent::events::EventKind;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::disk::LockHolder;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::family::lineage;
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::time::{self, Span};
+use askbox_mailbox::{Mailbox, Result, WorkflowId};
 use askbox_run::attempt::record::{Run, RunState};
 use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::whole_tree;

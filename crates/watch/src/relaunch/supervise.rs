@@ -5,11 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::relaunch::foreground;
 use askbox_cli::program::Context;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time;
+use askbox_mailbox::{Mailbox, Result, RoundId, disk, time};
 use askbox_run::attempt::record;
 use askbox_run::process::agent_exit;
 use askbox_run::supervise::ownership::Attempt;

@@ -1,14 +1,11 @@
 //! `relaunch prompt ID`: claims the answer and prints the resume prompt, for a main agent that starts its own subagent. `relaunch done ID`:
 //! for a main agent that has already given the answer to a process of its own.
 
-use serde::Serialize;
 use serde_json::json;
 
 use crate::relaunch::refusals;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{QuestionId, WorkflowId};
+use askbox_mailbox::{Mailbox, Result, WorkflowId};
 use askbox_run::asking::orphans;
 use askbox_run::claim::{self, ClaimAttempt};
 use askbox_run::prompt::message;
@@ -34,13 +31,6 @@ pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: b
     Ok(0)
 }
 
-#[derive(Serialize)]
-struct Prompt<'a> {
-    workflow_id: &'a WorkflowId,
-    question_id: QuestionId,
-    prompt: &'a str,
-}
-
 /// Prints the prompt. The round is delivered once it is printed.
 pub fn print_prompt(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {
     let config = context.config()?;
@@ -50,7 +40,7 @@ pub fn print_prompt(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId,
     };
     let text = message::first_message(mailbox, &config, &claim.document.typed, &claim.run)?;
     if json {
-        program::print_json(&Prompt { workflow_id: workflow, question_id: claim.run.question_id, prompt: &text })?;
+        program::print_json(&json!({"workflow_id": workflow, "question_id": claim.run.question_id, "prompt": text}))?;
     } else {
         program::print_value(text.trim_end())?;
     }

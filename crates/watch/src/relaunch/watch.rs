@@ -2,20 +2,18 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Sender};
 
 use sd_notify::NotifyState;
 
 use crate::connection;
-use crate::messages::{self, Left, Options, WatchMessage};
+use crate::messages::{Left, Options, WatchMessage};
 use crate::scope::Scope;
 use crate::watcher::Watcher;
 use askbox_cli::program::{self, Context};
 use askbox_config::LogFormat;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::thread;
-use askbox_mailbox::time;
+use askbox_mailbox::{Error, Result, thread, time};
 use askbox_run::log;
 use askbox_run::process::run_processes;
 
@@ -29,7 +27,7 @@ pub fn watch(root: &Path, context: &Context, poll: Option<&str>, json: bool) -> 
     let options = Options { poll, scope: Scope::Mailbox };
     run_processes::check_visible()?;
     let config = context.config()?;
-    let (sender, messages) = messages::channel();
+    let (sender, messages) = mpsc::channel();
     stop_on_signal(sender.clone())?;
     log::to_stderr(if json { LogFormat::Json } else { config.log.format });
     if let Some(zone) = time::unknown_zone().filter(|_| config.notify.quiet.are_set()) {

@@ -11,8 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::disk;
+use askbox_mailbox::{Mailbox, disk};
 
 /// The length of the last moments: a question that came less than this before the modification time may not have been noted.
 const LAST_MOMENTS: Duration = Duration::from_secs(1);

@@ -17,8 +17,7 @@ use crate::report::summary::{self, Summary};
 use crate::scope::Served;
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Mailbox, time};
+use askbox_mailbox::{Error, Mailbox, Result, time};
 use askbox_run::attempt::record::{Run, RunState};
 use askbox_run::log;
 use askbox_run::story::queue::QueueState;
@@ -26,7 +25,7 @@ use askbox_run::story::queue::QueueState;
 /// The reports of a watcher.
 #[derive(Debug)]
 pub(crate) struct Reports {
-    metrics: Metrics,
+    pub(crate) metrics: Metrics,
     /// The service manager's status line.
     status_line: String,
 }
@@ -34,16 +33,6 @@ pub(crate) struct Reports {
 impl Reports {
     pub(crate) fn new(config: &Config) -> Self {
         Self { metrics: Metrics::new(config), status_line: String::new() }
-    }
-
-    /// Counts a run that ended.
-    pub(crate) fn count(&mut self, run: &Run) {
-        self.metrics.count(run);
-    }
-
-    /// When to call [`Self::write`] at the latest.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.metrics.deadline()
     }
 
     /// Updates the metrics file and the status line, if they changed.
@@ -54,7 +43,7 @@ impl Reports {
         self.metrics.mark_changed();
         self.metrics.write_if_due(&served.mailbox, &served.config);
         let mut status = format!("{} running, {} waiting to be launched", launches.live(), launches.waiting());
-        if let Some(until) = launches.paused_until() {
+        if let Some(until) = launches.gate.until {
             status.push_str(&format!("; the queue is paused until {}", time::rfc3339(until)));
         }
         if status != self.status_line {

@@ -6,35 +6,30 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use askbox_config::Config;
-use askbox_mailbox::disk;
 use askbox_mailbox::due::timers;
-use askbox_mailbox::error::Result;
 use askbox_mailbox::listing::list;
-use askbox_mailbox::time::{self, Time};
 use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox};
+use askbox_mailbox::{Folder, Mailbox, Result, Time, disk, time};
 use askbox_run::money::costs;
 use askbox_run::story::queue::{self, Queue};
 use askbox_run::story::{self, Standing};
 
 /// The numbers at a glance.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Summary {
     /// The number of open rounds in each state; every state has an entry.
     pub rounds: BTreeMap<&'static str, u64>,
     /// When the oldest question that waits for a person was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending_at: Option<Time>,
     /// How long that question has been waiting, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_pending_seconds: Option<u64>,
     /// The state of the launches of answered questions.
     pub queue: Queue,
     /// US dollars spent on this day (UTC).
     pub spent_today_usd: f64,
     /// The limit on the money of a day, `limits.day_cost`; missing if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub day_limit_usd: Option<f64>,
     /// True if a watcher runs on the mailbox.
     pub watched: bool,

@@ -80,7 +80,7 @@ impl Signs {
 
     /// The id of the call, once the transcript tells it.
     pub(super) fn call_id(&self) -> Option<&str> {
-        self.call.id()
+        self.call.id.as_deref()
     }
 
     /// Says why the call's id is not known.
@@ -121,7 +121,7 @@ impl Signs {
             return Some(REFUSED);
         }
         self.call.look();
-        if self.call.has_result() || self.call.taken().is_some() {
+        if self.call.has_result || self.call.taken.is_some() {
             return Some(ANSWERED);
         }
         // Another dialog may wait beside a subagent's own.

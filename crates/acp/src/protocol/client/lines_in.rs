@@ -29,30 +29,30 @@ const MOST: f64 = 1e9;
 impl Client {
     /// The items of this line, in order. A line without meaning for askbox becomes one event `raw`.
     pub fn feed(&mut self, line: &Line<'_>) -> Vec<Item> {
-        if line.over_limit() {
-            self.note_cut(&Subject::of_line(line.text()));
+        if line.over_limit {
+            self.note_cut(&Subject::of_line(line.text));
             return raw("over_limit", line, true);
         }
         if let Some(items) = self.read(line) {
             return items;
         }
-        if let Some(repaired) = repair(line.text())
+        if let Some(repaired) = repair(line.text)
             && let Some(items) = self.read(&line.with_text(&repaired))
         {
             return items;
         }
-        if let Some(found) = dirty_line::message_in(line.text())
+        if let Some(found) = dirty_line::message_in(line.text)
             && let Some(mut items) = self.read(&line.with_text(&found.line))
         {
             if found.has_words {
                 // They may be another message.
-                self.note_cut(&Subject::of_line(line.text()));
+                self.note_cut(&Subject::of_line(line.text));
             }
             items.splice(0..0, note_of_dirt(line, &mut self.dirt_noted).map(Item::from));
             return items;
         }
-        self.note_cut(&Subject::of_line(line.text()));
-        raw(if line.torn() { "torn" } else { "not_json" }, line, true)
+        self.note_cut(&Subject::of_line(line.text));
+        raw(if line.torn { "torn" } else { "not_json" }, line, true)
     }
 
     fn note_cut(&mut self, subject: &Subject) {
@@ -61,7 +61,7 @@ impl Client {
 
     /// `None` if the line is not a JSON object.
     fn read(&mut self, line: &Line<'_>) -> Option<Vec<Item>> {
-        Some(match envelope::read(line.text()).ok()? {
+        Some(match envelope::read(line.text).ok()? {
             Envelope::Request { id, method, params } => self.requested(line, id, &method, params),
             Envelope::Notification { method, params } => self.notified(line, &method, params),
             Envelope::AgentReply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {

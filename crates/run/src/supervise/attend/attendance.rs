@@ -46,39 +46,6 @@ pub(super) struct Attendance<'a, 'b> {
     ran_out_before_session: bool,
 }
 
-impl<'a, 'b> Attendance<'a, 'b> {
-    /// For an agent that has just received its first message. `tree_time` is how long the workflow's tree may still be at work.
-    pub(super) fn new(
-        mailbox: &'a Mailbox,
-        config: &'a Config,
-        run: &'a Run,
-        started: Started,
-        log: &'a mut EventLog<'b>,
-        tree_time: Option<Duration>,
-    ) -> Self {
-        let Started { agent, held_message, max_turns } = started;
-        let began = Instant::now();
-        let deadlines = Deadlines::new(&config.limits, tree_time, began);
-        let (deadlines, session) = match agent.kind {
-            RunnerKind::Claude | RunnerKind::Acp => (deadlines, Session::new(held_message)),
-            RunnerKind::Program => (deadlines.of_a_quiet_program(), Session::of_a_program()),
-        };
-        Self {
-            live: LiveRun::new(mailbox, config, run, log, agent),
-            began,
-            stopping: Stopping::default(),
-            deadlines,
-            session,
-            answers: ModelAnswers::new(max_turns),
-            tools: OpenCalls::default(),
-            requests: Requests::default(),
-            outcome: Outcome::default(),
-            unread_line: None,
-            ran_out_before_session: false,
-        }
-    }
-}
-
 /// How long output may still come after the agent's process has ended: a surviving descendant may hold the pipe open for ever. Then only
 /// what is in the pipe is taken.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -95,16 +62,35 @@ pub(crate) fn attend(
     messages: &Receiver<RunMessage>,
     tree_time: Option<Duration>,
 ) -> Attended {
-    let mut attendance = Attendance::new(mailbox, config, run, started, log, tree_time);
+    let Started { agent, held_message, max_turns } = started;
+    let began = Instant::now();
+    let deadlines = Deadlines::new(&config.limits, tree_time, began);
+    let (deadlines, session) = match agent.kind {
+        RunnerKind::Claude | RunnerKind::Acp => (deadlines, Session::new(held_message)),
+        RunnerKind::Program => (deadlines.of_a_quiet_program(), Session::of_a_program()),
+    };
+    let mut attendance = Attendance {
+        live: LiveRun { mailbox, config, run, log, agent, was_signalled: false, proposals: Vec::new(), posted: None, lack_noted: false },
+        began,
+        stopping: Stopping::default(),
+        deadlines,
+        session,
+        answers: ModelAnswers::new(max_turns),
+        tools: OpenCalls::default(),
+        requests: Requests::default(),
+        outcome: Outcome::default(),
+        unread_line: None,
+        ran_out_before_session: false,
+    };
     let exit = attendance.until_the_end(messages);
     let Attendance { live, stopping, session, outcome, requests, unread_line, ran_out_before_session, .. } = attendance;
-    let stop_ending = stopping.into_ending().map(|ending| match ending {
+    let stop_ending = stopping.ending.map(|ending| match ending {
         Ending::Interrupted { why, class } if ran_out_before_session => {
             Ending::Interrupted { why: why + &last_words(&live.agent, unread_line.as_ref()), class }
         }
         other => other,
     });
-    let mut attended = outcome.conclude(&live.agent, stop_ending, session.has_begun(), &exit.words, unread_line.as_ref());
+    let mut attended = outcome.conclude(&live.agent, stop_ending, session.began, &exit.words, unread_line.as_ref());
     if let Ending::Asking { question, .. } = attended.ending
         && requests.ends_for() == Some(question)
     {
@@ -199,7 +185,7 @@ impl Attendance<'_, '_> {
             // The agent program ends the turn at once. If it does not, it is forced to.
             self.deadlines.put_off(now + EXIT_GRACE);
         } else {
-            self.ran_out_before_session = !self.session.has_begun();
+            self.ran_out_before_session = !self.session.began;
             self.stopping.stop_at_time_limit(&mut self.live, self.tools.doing(), limit, self.ran_out_before_session);
         }
     }

@@ -30,46 +30,21 @@ impl From<Ending> for Attended {
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The ending that the last turn means for the round.
-    turn_ending: Option<Ending>,
+    pub(super) turn_ending: Option<Ending>,
     /// Whether a tool call was refused because the run is to stop.
-    tool_refused: bool,
+    pub(super) tool_refused: bool,
     /// How long the API last asked to wait.
-    asked_to_wait: Option<Duration>,
+    pub(super) asked_to_wait: Option<Duration>,
     /// The limit of the account's plan that is reached.
     plan_limit: Option<PlanLimit>,
     /// The agent's text in the turn that was stopped, if it was asked for a report after it.
-    text_before_report: Option<Untrusted>,
+    pub(super) text_before_report: Option<Untrusted>,
 }
 
 impl Outcome {
-    /// Notes that a tool call was refused because the run is to stop.
-    pub(super) fn note_tool_refused(&mut self) {
-        self.tool_refused = true;
-    }
-
-    /// Notes that the API asks to wait.
-    pub(super) fn note_throttled(&mut self, wait: Duration) {
-        self.asked_to_wait = Some(wait);
-    }
-
     /// Notes that the limit of the account's plan is reached.
     pub(super) fn note_plan_limit(&mut self, limit: Option<PlanLimit>) {
         self.plan_limit = limit.or(self.plan_limit.take());
-    }
-
-    /// Notes the text that the agent wrote before it was asked for a report.
-    pub(super) fn note_text_before_report(&mut self, text: Untrusted) {
-        self.text_before_report = Some(text);
-    }
-
-    /// Notes that the agent does not know its role.
-    pub(super) fn refuse_role(&mut self, why: String) {
-        self.turn_ending = Some(Ending::Refused { class: Class::Role, why });
-    }
-
-    /// Notes that the attempt ends in this way before the agent has its message.
-    pub(super) fn end_before_the_message(&mut self, ending: Ending) {
-        self.turn_ending = Some(ending);
     }
 
     /// True if a stop ended the turn. Such a turn has no result, whatever the agent program calls it.

@@ -13,10 +13,11 @@ use crate::asking::form::Form;
 use crate::attempt::record::Run;
 use crate::attempt::unasked;
 use crate::attempt::used_answer::Use;
-use crate::supervise::attend::held_requests::{Request, Undecided};
+use crate::supervise::attend::held_requests::{Again, Request, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words::inserted::{at_the_end, within};
 use crate::words::{self, beside_reply};
+use askbox_agent::claude;
 use askbox_agent::stream::{Asker, Elicitation, FormReply};
 use askbox_config::RunnerKind;
 use askbox_mailbox::documents::shown::asks_the_same;
@@ -86,13 +87,7 @@ fn question_of(run: &Run, asked: &Elicitation, form: &Form, remark: Option<&str>
 }
 
 /// Gives the asker the answer, once. Returns the next question, and why, if the answer does not fit the form.
-pub(super) fn answer(
-    live: &mut LiveRun<'_, '_>,
-    asked: &Elicitation,
-    form: &Form,
-    round: &RoundId,
-    question: &Question,
-) -> Option<(Question, String)> {
+pub(super) fn answer(live: &mut LiveRun<'_, '_>, asked: &Elicitation, form: &Form, round: &RoundId, question: &Question) -> Again {
     let answer = question.answer.as_ref();
     let asked_back = answer.and_then(Answer::counter_question);
     let (reply, what) = match answer.map(|answer| (answer.outcome, &answer.value)) {
@@ -128,7 +123,7 @@ pub(super) fn answer(
 }
 
 fn reply_to(live: &mut LiveRun<'_, '_>, asked: &Elicitation, reply: &FormReply, what: &str) {
-    live.reply_to_form(asked.request_id.raw(), reply);
+    live.agent.say(&claude::elicitation_reply(asked.request_id.raw(), reply));
     live.log.note(format!("{} {what}", named(live.run, &asked.asker)));
 }
 

@@ -15,6 +15,9 @@ pub(super) enum Asked<'a> {
     Call(&'a PermissionRequest),
 }
 
+/// The question to ask in place of one whose answer does not do, and why.
+pub(super) type Again = Option<(Question, String)>;
+
 /// Why nobody decides about a request.
 pub(super) enum Undecided<'a> {
     /// Nobody could be asked, for this reason.

@@ -13,12 +13,13 @@ use crate::asking::hold::{Held, Look};
 use crate::attempt::trace;
 use crate::claim::inline;
 use crate::supervise::attend::elicitations::{self, Forms};
-use crate::supervise::attend::held_requests::{Asked, HeldRequest, Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Again, Asked, HeldRequest, Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
 use crate::supervise::ladder::INTERRUPT_GRACE;
 use crate::supervise::stop;
+use askbox_agent::claude;
 use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::transitions::post::IfPending;
@@ -217,8 +218,8 @@ impl Requests {
         };
         live.log.note(format!("nobody has decided {about} {when}: the run ends, and goes on once somebody has"));
         match &held.request {
-            Request::Form(..) => live.end_turn("askbox-asks"),
-            Request::Call(..) => live.refuse_and_end(held.request.asked().id(), TURN_ENDS),
+            Request::Form(..) => live.agent.say(&claude::interrupt("askbox-asks")),
+            Request::Call(..) => live.agent.say(&claude::permission_deny_and_end(held.request.asked().id(), TURN_ENDS)),
         }
         self.ends_for = Some(EndsFor { question: held.held.round().question, until: Instant::now() + INTERRUPT_GRACE });
     }
@@ -309,7 +310,7 @@ fn undecided(live: &mut LiveRun<'_, '_>, asked: Asked<'_>, why: &Undecided<'_>) 
 }
 
 /// Replies what the person has answered. Returns the next question, and why, if this answer is not about the request.
-fn answer(live: &mut LiveRun<'_, '_>, request: &Request, round: &RoundId, question: &Question) -> Option<(Question, String)> {
+fn answer(live: &mut LiveRun<'_, '_>, request: &Request, round: &RoundId, question: &Question) -> Again {
     match request {
         Request::Form(asked, form) => elicitations::answer(live, asked, form, round, question),
         Request::Call(asked, cwd) => stopped_calls::answer(live, asked, cwd, round, question),

@@ -1,6 +1,5 @@
 //! The live run, its log and its agent. Every step of the attending thread works with them.
 
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::attempt::record::Run;
@@ -8,7 +7,6 @@ use crate::supervise::event_log::EventLog;
 use crate::supervise::started_agent::RunningAgent;
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
-use askbox_agent::stream::FormReply;
 use askbox_config::Config;
 use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, read_question, round};
 
@@ -24,16 +22,12 @@ pub(super) struct LiveRun<'a, 'b> {
     /// The rounds whose answers propose another call to an agent whose program cannot be given a changed one.
     pub(super) proposals: Vec<(RoundId, Question)>,
     /// The last question that was recorded as posted.
-    posted: Option<String>,
+    pub(super) posted: Option<String>,
     /// True if the log says that the agent's shell does not find a program of askbox.
-    lack_noted: bool,
+    pub(super) lack_noted: bool,
 }
 
-impl<'a, 'b> LiveRun<'a, 'b> {
-    pub(super) fn new(mailbox: &'a Mailbox, config: &'a Config, run: &'a Run, log: &'a mut EventLog<'b>, agent: RunningAgent) -> Self {
-        Self { mailbox, config, run, log, agent, was_signalled: false, proposals: Vec::new(), posted: None, lack_noted: false }
-    }
-
+impl LiveRun<'_, '_> {
     /// The question of the round that this run works on.
     pub(super) fn own_question(&self) -> Result<Question> {
         let round = self.run.round();
@@ -45,36 +39,6 @@ impl<'a, 'b> LiveRun<'a, 'b> {
     pub(super) fn tell(&mut self, request_id: &str, text: &str) {
         let uuid = Uuid::new_v5(&self.run.message_id, format!("beside {request_id}").as_bytes());
         self.agent.say(&claude::user_message(&uuid.to_string(), text));
-    }
-
-    /// Permits a tool call.
-    pub(super) fn permit(&mut self, request_id: &str) {
-        self.agent.say(&claude::permission_allow(request_id));
-    }
-
-    /// Permits a tool call of `claude` with the input that a person has made of it.
-    pub(super) fn permit_with(&mut self, request_id: &str, input: &Value) {
-        self.agent.say(&claude::permission_allow_with(request_id, input));
-    }
-
-    /// Refuses a tool call. The model reads the words.
-    pub(super) fn refuse(&mut self, request_id: &str, words: &str) {
-        self.agent.say(&claude::permission_deny(request_id, words));
-    }
-
-    /// Answers a form.
-    pub(super) fn reply_to_form(&mut self, request_id: &str, reply: &FormReply) {
-        self.agent.say(&claude::elicitation_reply(request_id, reply));
-    }
-
-    /// Ends the turn without a request to the model. `name` names the request.
-    pub(super) fn end_turn(&mut self, name: &str) {
-        self.agent.say(&claude::interrupt(name));
-    }
-
-    /// Refuses a tool call and ends the turn without a request to the model. `words` are not for the model.
-    pub(super) fn refuse_and_end(&mut self, request_id: &str, words: &str) {
-        self.agent.say(&claude::permission_deny_and_end(request_id, words));
     }
 
     /// Notes, once, that the agent's shell does not find this program of askbox.

@@ -12,9 +12,9 @@ use askbox_mailbox::workflows;
 #[derive(Debug)]
 pub(super) struct Session {
     /// The message with the answer. It is kept until the agent has said that it knows its role.
-    held_message: Option<String>,
+    pub(super) held_message: Option<String>,
     /// True if the chosen session has begun.
-    began: bool,
+    pub(super) began: bool,
     /// True if the model was or will be shown the message with the answer.
     message_seen: bool,
     /// The permission mode of a session that began and is not yet noted in the workflow's record.
@@ -29,10 +29,6 @@ impl Session {
     /// A plain program has begun once it was started. It has no session to note.
     pub(super) fn of_a_program() -> Self {
         Self { began: true, ..Self::new(None) }
-    }
-
-    pub(super) fn has_begun(&self) -> bool {
-        self.began
     }
 
     /// Notes that a session has begun. Returns whether it is the chosen one.
@@ -68,11 +64,6 @@ impl Session {
         if let Err(e) = update() {
             live.log.note(format!("the workflow's record could not be written: {e}"));
         }
-    }
-
-    /// The message with the answer, if it is still to be sent.
-    pub(super) fn take_held_message(&mut self) -> Option<String> {
-        self.held_message.take()
     }
 
     /// Takes a receipt of the message. `Completed` without `Queued` or `Started` before it means that the session got this message in

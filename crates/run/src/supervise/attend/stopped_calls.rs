@@ -19,7 +19,7 @@ use crate::approval::call::{self, Call};
 use crate::approval::permit::{self, Allowed, Permit, Rules};
 use crate::approval::standing::{self, Standing};
 use crate::attempt::suspended_call;
-use crate::supervise::attend::held_requests::{Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Again, Request, Undecided, Waiting};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words;
 use askbox_agent::events::EventKind;
@@ -72,7 +72,7 @@ impl StoppedCalls {
         }
         if let Some(why) = &asked.needs_nobody {
             log_decision(live, &asked, "allow", why, None);
-            live.permit(asked.request_id.raw());
+            live.agent.say(&claude::permission_allow(asked.request_id.raw()));
             return None;
         }
         match was_let_through(live, &asked) {
@@ -238,13 +238,7 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
 }
 
 /// Does what the person decided, while the agent waits. Returns the next question, and why, if this answer is not about the call.
-pub(super) fn answer(
-    live: &mut LiveRun<'_, '_>,
-    asked: &PermissionRequest,
-    cwd: &Path,
-    round: &RoundId,
-    question: &Question,
-) -> Option<(Question, String)> {
+pub(super) fn answer(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, cwd: &Path, round: &RoundId, question: &Question) -> Again {
     let input = asked.input.as_object()?;
     let call = Call { tool: asked.tool_name.raw(), input, cwd };
     match permit::permit(live.mailbox, &rules(live), round, question, &call) {
@@ -284,7 +278,7 @@ pub(super) fn undecided(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, w
 
 fn allow(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
     log_decision(live, asked, "allow", "a person has allowed exactly this call", None);
-    live.permit(asked.request_id.raw());
+    live.agent.say(&claude::permission_allow(asked.request_id.raw()));
 }
 
 /// Lets the call through that a person has allowed once, as they have made it. The agent reads the remark beside its result.
@@ -292,7 +286,7 @@ fn allow_once(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, allowed: &A
     remark.into_iter().for_each(|remark| live.tell(asked.request_id.raw(), &remark));
     if allowed.is_edited() {
         log_decision(live, asked, "allow", "a person has changed the call, and allowed it so", None);
-        live.permit_with(asked.request_id.raw(), &Value::Object(allowed.input.clone()));
+        live.agent.say(&claude::permission_allow_with(asked.request_id.raw(), &Value::Object(allowed.input.clone())));
     } else {
         allow(live, asked);
     }
@@ -308,7 +302,7 @@ fn rules<'a>(live: &LiveRun<'a, '_>) -> Rules<'a> {
 /// Refuses the call in a person's words, or because of a question. No rule of the configuration would change that.
 fn decline(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, words: &str) {
     log_decision(live, asked, "decline", words, None);
-    live.refuse(asked.request_id.raw(), words);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), words));
 }
 
 /// Refuses a call because something failed, so that nobody could be asked about it.
@@ -334,7 +328,7 @@ fn refuse(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest) {
 fn deny(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, why: &str) {
     let rule = claude::rule_for(asked.tool_name.raw(), &asked.input).filter(|_| !asked.requires_user_interaction);
     log_decision(live, asked, "deny", why, rule);
-    live.refuse(asked.request_id.raw(), why);
+    live.agent.say(&claude::permission_deny(asked.request_id.raw(), why));
 }
 
 fn log_decision(live: &mut LiveRun<'_, '_>, asked: &PermissionRequest, decision: &str, why: &str, rule: Option<String>) {

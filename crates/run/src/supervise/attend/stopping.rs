@@ -44,7 +44,7 @@ enum Phase {
 pub(super) struct Stopping {
     phase: Phase,
     /// The meaning of the stop for the round, once the run is to stop.
-    ending: Option<Ending>,
+    pub(super) ending: Option<Ending>,
 }
 
 impl Stopping {
@@ -60,11 +60,6 @@ impl Stopping {
     /// True if the agent was asked for a report.
     pub(super) fn is_reporting(&self) -> bool {
         matches!(self.phase, Phase::Reporting(_))
-    }
-
-    /// Returns the meaning of the stop for the round, if the run was to stop.
-    pub(super) fn into_ending(self) -> Option<Ending> {
-        self.ending
     }
 
     /// Looks for `stop.json`.
@@ -131,9 +126,7 @@ impl Stopping {
             RunnerKind::Program => Ladder::of_program(request, now),
             RunnerKind::Acp => Ladder::of_acp(request, now),
         };
-        let rung = ladder.rung();
-        self.phase = Phase::Stopping(ladder);
-        stand_on(live, rung);
+        self.begin(live, ladder);
     }
 
     /// Forces the end of a turn that was to end for a question: the agent does not end it. The question stays, and its answer is for the
@@ -143,7 +136,10 @@ impl Stopping {
             StopRequest { why: "it does not end its turn for its question".into(), grace: Duration::ZERO, report: false, now: true };
         live.log.note(format!("stopping: {}", request.why));
         self.ending = Some(Ending::Asking { question, cost_usd: None });
-        let ladder = Ladder::interrupt(request, Instant::now());
+        self.begin(live, Ladder::on(Rung::Interrupt, request, Instant::now()));
+    }
+
+    fn begin(&mut self, live: &mut LiveRun<'_, '_>, ladder: Ladder) {
         let rung = ladder.rung();
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
@@ -174,7 +170,7 @@ impl Stopping {
             Phase::Exiting(until) if now < *until => None,
             Phase::Exiting(_) => {
                 let request = StopRequest { why: "it did not exit".into(), grace: Duration::ZERO, report: false, now: true };
-                self.phase = Phase::Overdue(Ladder::terminate(request, now));
+                self.phase = Phase::Overdue(Ladder::on(Rung::Terminate, request, now));
                 Some(Rung::Terminate)
             }
         };

@@ -60,14 +60,14 @@ impl Attendance<'_, '_> {
                 self.tools.end(id);
                 lacks = own_programs::not_found_in(text.raw());
                 if self.stopping.has_begun() && text.raw().contains(hooks::REFUSAL) {
-                    self.outcome.note_tool_refused();
+                    self.outcome.tool_refused = true;
                 }
             }
             EventKind::Result { .. } => self.tools.end_all(),
             EventKind::Raw { what, head, .. } if ["not_json", "torn", "over_limit"].iter().any(|unread| what == unread) => {
                 self.unread_line = Some(head.clone());
             }
-            EventKind::Throttled { delay_ms, .. } => self.outcome.note_throttled(Duration::from_millis(*delay_ms)),
+            EventKind::Throttled { delay_ms, .. } => self.outcome.asked_to_wait = Some(Duration::from_millis(*delay_ms)),
             _ => {}
         }
         let may_have_asked = matches!(kind, EventKind::ToolResult { .. } | EventKind::Result { .. });
@@ -80,12 +80,12 @@ impl Attendance<'_, '_> {
 
     /// Sends the message with the answer if the agent knows its role. Otherwise the agent would act without the role's rules.
     fn role_answered(&mut self, response: &Value) {
-        let Some(message) = self.session.take_held_message() else { return };
+        let Some(message) = self.session.held_message.take() else { return };
         match self.live.run.role.as_deref().and_then(|role| start_agent::unknown_role(role, response)) {
             _ if self.stopping.has_begun() => self.stopping.let_it_exit(&mut self.live),
             None => self.live.agent.say(&message),
             Some(why) => {
-                self.outcome.refuse_role(why);
+                self.outcome.turn_ending = Some(Ending::Refused { class: Class::Role, why });
                 self.stopping.let_it_exit(&mut self.live);
             }
         }
@@ -99,7 +99,7 @@ impl Attendance<'_, '_> {
             Ok(class) => Ending::Refused { class, why },
             Err(_) => Ending::Failed { why },
         };
-        self.outcome.end_before_the_message(ending);
+        self.outcome.turn_ending = Some(ending);
         self.stopping.let_it_exit(&mut self.live);
     }
 
@@ -128,7 +128,7 @@ impl Attendance<'_, '_> {
             self.outcome.note_turn(ending);
         }
         let before_report = self.stopping.turn_ended(&mut self.live, cut);
-        before_report.into_iter().for_each(|text| self.outcome.note_text_before_report(text));
+        self.outcome.text_before_report = before_report.or(self.outcome.text_before_report.take());
     }
 
     /// Returns the ending of a turn that ended because the agent asked: either our hook posted the question, or the supervisor ended
