@@ -40,9 +40,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Trial(args) => trial::run(&args, context),
         Command::Sessions(args) => sessions::run(&args),
         Command::Once(args) => once::run(&args, context),
-        Command::Notify(args) => match args.command {
-            NotifyCommand::Test(args) => notify::run(&args, context),
-        },
+        Command::Notify(NotifyCommand::Test(args)) => notify::run(&args, context),
         Command::Hook(args) => hook::run(&args, context),
         Command::Agents(_) => Err(surfaces::missing("agents")),
         Command::Live(_) => Err(surfaces::missing("live")),

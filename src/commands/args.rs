@@ -11,12 +11,12 @@ use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
 use askbox_cli::args::askbox_args::{
-    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Mcp, Notify, Once, Sessions, Setup, Tree, Trial, Web,
+    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Mcp, NotifyCommand, Once, Setup, Tree, Trial, Web,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
-use askbox_cli::args::common::EXIT_CODES;
+use askbox_cli::args::common::{Common, EXIT_CODES};
 use askbox_cli::args::relaunch_args;
-use askbox_cli::args::sync_args::SyncArgs;
+use askbox_cli::args::sync_args::SyncCommand;
 
 /// The programs.
 pub fn programs() -> Vec<clap::Command> {
@@ -37,14 +37,8 @@ The work is done by the programs ask-post, ask-answer, checkpoint and relaunch. 
 
 /// Try askbox, set it up, show its workflows and their history, find problems, and remove old history
 #[derive(Debug, Parser)]
-#[command(
-    name = "askbox",
-    version,
-    max_term_width = 100,
-    after_help = EXIT_CODES,
-    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
-    disable_help_subcommand = true
-)]
+#[command(name = "askbox", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = EXIT_CODES, after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat())]
 pub struct Askbox {
     #[command(subcommand)]
     pub command: Command,
@@ -161,7 +155,8 @@ pub enum Command {
     /// Test whether people can be told: on the desktop, by a webhook, on the phone
     ///
     /// Who is told of what is in the configuration: `[notify]` and `[target.NAME]`. A watcher tells them.
-    Notify(Notify),
+    #[command(subcommand)]
+    Notify(NotifyCommand),
     /// Ask yourself one question, and show how it reaches you: by the watcher, the news, the page
     ///
     /// It is asked as an agent would ask it, and you answer where you would answer an agent. No agent is started. What is missing on the
@@ -188,7 +183,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   $ askbox sessions
   $ askbox sessions --json")]
-    Sessions(Sessions),
+    Sessions(Common),
     /// Mark a call that must be made at most once, from within a run: status 0 for the first caller, 4 for every other
     ///
     /// Call it right before the call itself. The mark belongs to the round and is durable before the status is 0, so no later attempt and no
@@ -251,7 +246,8 @@ Examples:
     /// Bring this machine's questions into a PostgreSQL database, where people elsewhere see and answer them
     ///
     /// Answers travel, launches never leave the machine: people make offers, and the machine that has the question decides.
-    Sync(SyncArgs),
+    #[command(subcommand)]
+    Sync(SyncCommand),
     /// Serve the page with which people answer from a browser, on this computer or on the phone
     ///
     /// The page shows what the inbox shows, and what became of each answer; it works without scripting. Each device signs in once, with a

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use askbox_agent::claude;
 use askbox_agent::sessions::claude::Session;
 use askbox_agent::sessions::{self, Doing, Found, Need, Program};
-use askbox_cli::args::askbox_args::Sessions;
+use askbox_cli::args::common::Common;
 use askbox_cli::program;
 use askbox_cli::terminal::{columns, fitted};
 use askbox_mailbox::dialogs::{self, Dialog};
@@ -18,8 +18,7 @@ use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::overview::waiting;
 use askbox_mailbox::time::Time;
 use askbox_mailbox::{Mailbox, text, time};
-use askbox_watch::codex;
-use askbox_watch::codex::{CodexSession, Doing as OfCodex};
+use askbox_watch::codex::{self, CodexSession, Doing as OfCodex};
 
 /// How long Codex's daemon may take to list its sessions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,10 +41,10 @@ struct Listed {
 }
 
 /// Prints the sessions. A missing mailbox has no questions.
-pub fn run(args: &Sessions) -> Result<u8> {
+pub fn run(args: &Common) -> Result<u8> {
     let folder = claude::config_dir(|name| std::env::var_os(name))
         .ok_or_else(|| Error::usage("the sessions of Claude Code have no place: $HOME is unset", "set $HOME"))?;
-    let (waiting, at_terminals) = match args.common.open_if_made()? {
+    let (waiting, at_terminals) = match args.open_if_made()? {
         Some(mailbox) => (waiting(&mailbox)?, dialogs::seen(&mailbox)),
         None => (Waiting::new(), Vec::new()),
     };
@@ -64,7 +63,7 @@ pub fn run(args: &Sessions) -> Result<u8> {
     found.extend(at_terminals.into_iter().filter(of_gemini).map(Listed::of_dialog));
     // Those that wait for their user come first, the longest wait first.
     found.sort_by_key(|session| (!session.is_waiting && !waiting.contains_key(&session.id), session.since, session.id.clone()));
-    if args.common.json {
+    if args.json {
         found.into_iter().try_for_each(|session| program::print_json(&session.in_json(&waiting)))?;
         return Ok(0);
     }

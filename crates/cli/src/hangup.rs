@@ -1,9 +1,10 @@
-//! Noticing that the reader of our standard output has gone away, even while nothing is written.
+//! Noticing that the reader of our standard output has gone away, even while nothing is written; or the other end of another file.
 
 use std::io::Stdout;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use askbox_run::process::poll_thread::{PollSource, PollThread};
 
@@ -14,6 +15,17 @@ pub fn is_gone() -> bool {
     let mut fds = [PollFd::new(&out, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
+}
+
+/// Waits until the other end of this file is gone. False if that cannot be noticed.
+pub fn wait(file: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&file, PollFlags::empty())];
+    while !fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+        if poll(&mut fds, None).is_err_and(|e| e != Errno::INTR) {
+            return false;
+        }
+    }
+    true
 }
 
 struct Hangup<F> {

@@ -8,8 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::sections::runner_keys;
-use crate::settings;
-use crate::settings::{Config, paths};
+use crate::settings::{self, Config, paths};
 use askbox_mailbox::{Error, Result, disk, document, spelling, text};
 
 const FORMS: &str = "`askbox init --print` shows every key with its meaning and default";

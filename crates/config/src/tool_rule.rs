@@ -26,28 +26,9 @@ const EDITS: [&str; 3] = ["Write", "MultiEdit", "NotebookEdit"];
 /// The two names of the tool that starts subagents.
 const STARTS_SUBAGENTS: [&str; 2] = ["Task", "Agent"];
 /// Tools of Claude Code. Rules may name others, but a name that looks like one of these is a misspelling.
-const KNOWN: [&str; 20] = [
-    "Agent",
-    "AskUserQuestion",
-    "Bash",
-    "BashOutput",
-    "Edit",
-    "ExitPlanMode",
-    "Glob",
-    "Grep",
-    "KillShell",
-    "LS",
-    "Monitor",
-    "MultiEdit",
-    "NotebookEdit",
-    "Read",
-    "Skill",
-    "Task",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "Write",
-];
+const KNOWN: &str = "\
+    Agent AskUserQuestion Bash BashOutput Edit ExitPlanMode Glob Grep KillShell LS Monitor MultiEdit NotebookEdit Read \
+    Skill Task TodoWrite WebFetch WebSearch Write";
 /// The longest rule, in bytes.
 const LONGEST: usize = 512;
 
@@ -157,10 +138,11 @@ impl ToolRule {
 
 /// The tool that was probably meant.
 fn misspelt(tool: &str) -> Option<&'static str> {
-    if KNOWN.contains(&tool) {
+    let mut known = KNOWN.split(' ');
+    if known.clone().any(|known| known == tool) {
         return None;
     }
-    KNOWN.into_iter().find(|known| known.eq_ignore_ascii_case(tool) || spelling::is_misspelt(tool, known))
+    known.find(|known| known.eq_ignore_ascii_case(tool) || spelling::is_misspelt(tool, known))
 }
 
 impl fmt::Display for ToolRule {

@@ -12,7 +12,7 @@ use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Opened;
 use crate::question::stray::TypedLetters;
 use crate::sender::machines::{Heard, Wanted};
-use crate::sender::{self, RoundAt, Sender, ShownQuestion};
+use crate::sender::{self, Sender, ShownQuestion};
 use crate::sent::from_here::{FromHere, News, SentAnswer};
 use crate::sent::outcomes::Outcomes;
 use crate::targets::Targets;
@@ -22,7 +22,7 @@ use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::question_text;
 use askbox_cli::person::{AtStake, Decision};
 use askbox_cli::program;
-use askbox_mailbox::address::Address;
+use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Result, WorkflowId, time};
 use askbox_run::story::Cause;
@@ -232,7 +232,7 @@ impl<'a> App<'a> {
         if let Place::Outcomes(outcomes) = &mut self.place
             && outcomes.reads_at().is_some_and(|at| at <= Instant::now())
         {
-            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
+            *outcomes = Outcomes::read(&self.sender.teller(), &self.sent.all, Some(outcomes));
             changed = true;
         }
         changed
@@ -363,7 +363,7 @@ impl<'a> App<'a> {
         let news = self.sent.hear(self.sender.others, &self.heard.now, is_looked_at);
         self.take_in(news);
         if let Place::Outcomes(outcomes) = &mut self.place {
-            *outcomes = Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes));
+            *outcomes = Outcomes::read(&self.sender.teller(), &self.sent.all, Some(outcomes));
         }
     }
 
@@ -392,13 +392,13 @@ impl<'a> App<'a> {
     /// Goes back from a log to the answered questions.
     pub(super) fn close_log(&mut self) {
         if let Place::Log(_, outcomes) = &mut self.place {
-            self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), self.sent.all(), Some(outcomes)));
+            self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), &self.sent.all, Some(outcomes)));
         }
     }
 
     /// Shows the answered questions and their state.
     pub(super) fn show_outcomes(&mut self) {
-        self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), self.sent.all(), None));
+        self.place = Place::Outcomes(Outcomes::read(&self.sender.teller(), &self.sent.all, None));
         self.sent.see();
     }
 

@@ -329,7 +329,7 @@ impl App<'_> {
                 };
                 self.undo_hint = sent.at.host.is_none().then(|| UndoHint { behind: self.said.clone(), says: "u takes it back" });
                 if let Place::Question(opened) = std::mem::replace(&mut self.place, Place::List) {
-                    self.sent.push(SentAnswer::new(sent, Some(opened.draft)));
+                    self.sent.all.push(SentAnswer::new(sent, Some(opened.draft)));
                 }
             }
             // The value does not fit the question, so the question stays open.

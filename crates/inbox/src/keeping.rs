@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender;
-use crate::sender::RoundAt;
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::{Question, Time};
 
 /// A draft is written after this pause in typing. If the typing does not pause, it is written after `LONGEST`.

@@ -60,7 +60,6 @@ use askbox_mailbox::{Error, Result};
 
 pub use question::kept_drafts::{forget, keep_in as keep_drafts_in};
 pub use run::{Asked, ask};
-pub use sender::RoundAt;
 
 /// `askbox inbox`: shows the inbox until the person leaves it. Returns the exit status.
 pub fn open(args: &Inbox, context: &Context) -> Result<u8> {

@@ -45,7 +45,7 @@ pub struct Waiting {
     filter: String,
     chosen: Option<Address>,
     /// The position of the chosen row. If that row vanishes, the next one is chosen.
-    at: usize,
+    pub at: usize,
     holds: Holds,
     /// The number of rows that were on the screen.
     pub page: Cell<isize>,
@@ -142,12 +142,6 @@ impl Waiting {
         self.rows.values().rev().take_while(|row| row.facts.is_event).count()
     }
 
-    /// The number of questions that were read.
-    #[cfg(test)]
-    pub fn reads(&self) -> usize {
-        self.reads
-    }
-
     /// The rows that match the filter.
     pub fn shown(&self) -> &[Rc<Row>] {
         &self.shown
@@ -172,11 +166,6 @@ impl Waiting {
 
     pub fn chosen(&self) -> Option<&Row> {
         self.shown.get(self.at).map(Rc::as_ref)
-    }
-
-    /// The position of the chosen row among those that are shown.
-    pub fn at(&self) -> usize {
-        self.at
     }
 
     /// Chooses the row at this position, or the last one.
@@ -315,12 +304,12 @@ mod tests {
         let mut place = Place::new();
         (0..100).for_each(|n| place.ask(&format!("w{n:02}"), 0));
         place.read_all();
-        assert_eq!((place.waiting.reads(), place.shown().len(), place.chosen()), (100, 100, "w00"));
+        assert_eq!((place.waiting.reads, place.shown().len(), place.chosen()), (100, 100, "w00"));
         place.ask("w42", 5);
         place.waiting.changed("w42".parse().unwrap());
         assert!(place.read());
         assert!(!place.read(), "nothing is to be read");
-        assert_eq!((place.waiting.reads(), place.shown()[0]), (101, "w42"));
+        assert_eq!((place.waiting.reads, place.shown()[0]), (101, "w42"));
         assert_eq!(place.chosen(), "w00", "what is chosen does not change below a person's hands");
     }
 
@@ -331,7 +320,7 @@ mod tests {
         place.list();
         assert_eq!((place.waiting.total(), place.waiting.shown().len()), (40, 0));
         place.read();
-        assert_eq!((place.waiting.reads(), place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
+        assert_eq!((place.waiting.reads, place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
         place.read();
         assert_eq!(place.chosen(), "w31");
         place.waiting.step(1);

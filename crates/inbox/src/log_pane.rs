@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, thread};
@@ -23,7 +23,7 @@ pub struct LogPane {
     written: Arc<Mutex<Written>>,
     program: Child,
     /// The number of lines that are below the screen; 0 follows the log.
-    back: usize,
+    pub back: usize,
 }
 
 /// The part of the log that is there so far.
@@ -59,28 +59,23 @@ impl LogPane {
 
     /// The last lines above the bottom of the screen, the newest first.
     pub fn newest_first<T>(&self, take: impl FnOnce(&mut dyn Iterator<Item = &str>) -> T) -> T {
-        let written = lock(&self.written);
+        let written = thread::locked(&self.written);
         take(&mut written.lines.iter().rev().skip(self.back).map(String::as_str))
     }
 
     /// True if the log has changed since the last call.
     pub fn has_grown(&self) -> bool {
-        std::mem::take(&mut lock(&self.written).has_grown)
+        std::mem::take(&mut thread::locked(&self.written).has_grown)
     }
 
     /// True if the log has ended.
     pub fn is_over(&self) -> bool {
-        lock(&self.written).is_over
-    }
-
-    /// The number of lines below the screen.
-    pub fn back(&self) -> usize {
-        self.back
+        thread::locked(&self.written).is_over
     }
 
     /// Scrolls by this many lines; a negative number leads to older ones.
     pub fn step(&mut self, by: isize) {
-        let most = lock(&self.written).lines.len().saturating_sub(1);
+        let most = thread::locked(&self.written).lines.len().saturating_sub(1);
         self.back = self.back.saturating_add_signed(-by).min(most);
     }
 
@@ -100,24 +95,20 @@ fn failed(workflow: &WorkflowId, e: &io::Error) -> Error {
     Error::failed(format!("cannot run relaunch: {e}"), format!("see the log with: relaunch logs {workflow}"))
 }
 
-fn lock(written: &Mutex<Written>) -> MutexGuard<'_, Written> {
-    written.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Reads the log to its end.
 fn read(mut output: impl Read, written: &Mutex<Written>, ring: &dyn Fn()) {
     let mut piece = vec![0; 64 << 10];
     loop {
         match output.read(&mut piece) {
             Ok(0) => break,
-            Ok(n) => lock(written).add(&piece[..n]),
+            Ok(n) => thread::locked(written).add(&piece[..n]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         }
         ring();
         std::thread::sleep(PAUSE);
     }
-    let mut written = lock(written);
+    let mut written = thread::locked(written);
     written.end_line();
     (written.is_over, written.has_grown) = (true, true);
     drop(written);

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::sender::{RoundAt, Seen, Sender};
+use crate::sender::{Seen, Sender};
 use askbox_cli::ask_answer::filter::Facts;
 use askbox_cli::ask_answer::question_text;
-use askbox_mailbox::address::Address;
+use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::{RoundId, Time};
 
 /// One waiting question.

@@ -12,24 +12,23 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use crossterm::{cursor, execute};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 
 use crate::app::{App, Place, Until, Wish};
 use crate::draw::{self, Picture};
 use crate::log_pane::LogPane;
 use crate::mouse::Report;
 use crate::question::kept_drafts::{self, KeptDraft};
-use crate::sender::{self, Others, RoundAt, Sender};
+use crate::sender::{self, Others, Sender};
 use crate::sent::from_here::SentAnswer;
 use crate::waking::Waking;
 use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{editor, question_text};
+use askbox_cli::hangup;
 use askbox_cli::person::Decision;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
 use askbox_cli::terminal::screen::{Dropped, Pictures, is_foreground, wait_for_foreground};
-use askbox_mailbox::address::Address;
+use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::who::presence;
 use askbox_mailbox::{Caller, Error, Mailbox, Result, WorkflowId, text};
@@ -107,7 +106,7 @@ fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
     let mut canvas = Canvas::enter()?;
     let result = follow_keys(mailbox, app, waking, &mut canvas);
     let kept = keep_unsent(app);
-    if waking.is_without_terminal() {
+    if waking.is_without_terminal {
         // There is no screen to restore, and nobody to tell.
         if matches!(app.until, Until::Decided(_)) {
             // The program that asks has things of its own to end.
@@ -220,7 +219,7 @@ fn edit(app: &App<'_>, text: &str) -> Result<String> {
     let Place::Question(opened) = &app.place else { return Ok(text.to_owned()) };
     let mailbox = opened.shown.host.is_none().then_some(app.sender.mailbox);
     let below = question_text::round(mailbox, &opened.shown.round, app.sender.context);
-    editor::write_from(text, &below, ".md").map(|draft| draft.text)
+    editor::write(text, &below, ".md").map(|draft| draft.text)
 }
 
 /// Runs `ask-answer edit` for the call that was seen. It shows the changed call and asks the person to confirm it. Waits until the person has
@@ -242,16 +241,11 @@ fn edit_call(app: &App<'_>, address: &Address, seen: &SeenRound, note: &str) -> 
 /// ever. SIGHUP does not always come, and may be ignored.
 fn end_with_the_terminal() -> Result<()> {
     askbox_mailbox::thread::start(|| {
-        let stdin = io::stdin();
-        let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
-        while !fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-            if poll(&mut fds, None).is_err_and(|e| e != Errno::INTR) {
-                return;
-            }
+        if hangup::wait(io::stdin()) {
+            // The screen's own thread stores the typed text, and then ends the process.
+            std::thread::sleep(KEEPS_WITHIN);
+            std::process::exit(129);
         }
-        // The screen's own thread stores the typed text, and then ends the process.
-        std::thread::sleep(KEEPS_WITHIN);
-        std::process::exit(129);
     })
     .map(drop)
 }
@@ -371,7 +365,7 @@ pub fn tell(app: &mut App<'_>, drafts: &[Left]) {
         app.follow_others();
     }
     let (mut is_accepted, mut lines) = (Vec::new(), Vec::new());
-    for given in before.iter().filter_map(|n| app.sent.all().get(*n)) {
+    for given in before.iter().filter_map(|n| app.sent.all.get(*n)) {
         if given.told().is_some_and(|told| told.stands == Stands::Accepted) {
             is_accepted.push(given.at.clone());
         }

@@ -15,7 +15,8 @@ pub struct Scroll {
     total: Cell<usize>,
     /// The number of lines, from the first one on, that were all on the screen.
     seen: Cell<usize>,
-    was_seen: bool,
+    /// True once every line has been on the screen.
+    pub was_seen: bool,
 }
 
 impl Scroll {
@@ -36,11 +37,6 @@ impl Scroll {
             self.seen.set(self.seen.get().max(self.from() + self.rows.get()));
         }
         self.was_seen |= self.seen.get() >= self.total.get();
-    }
-
-    /// True once every line has been on the screen.
-    pub fn was_seen(&self) -> bool {
-        self.was_seen
     }
 
     /// True if more of the text is below the visible part.
@@ -86,7 +82,7 @@ mod tests {
     fn draw(scroll: &mut Scroll, rows: usize, total: usize) -> (usize, bool) {
         let from = scroll.draw(rows, total);
         scroll.was_drawn();
-        (from, scroll.was_seen())
+        (from, scroll.was_seen)
     }
 
     #[test]

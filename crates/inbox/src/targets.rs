@@ -2,8 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use crate::sender::RoundAt;
-use askbox_mailbox::address::Address;
+use askbox_mailbox::address::{Address, RoundAt};
 
 /// Something on the screen that a click chooses. It is named by what the picture showed, so a row that has moved since is not mistaken.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,11 +7,11 @@ use uuid::Uuid;
 use crate::app::{App, UndoHint};
 use crate::gate::Passed;
 use crate::row::Row;
-use crate::sender::{self, RoundAt};
+use crate::sender;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::Purpose;
 use askbox_cli::person::{AtStake, Decision, Named};
-use askbox_mailbox::address::Address;
+use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::text::excerpt;
 use askbox_mailbox::{Error, RoundId};
 
@@ -107,7 +107,7 @@ impl App<'_> {
                         declined.push(sent.at.clone());
                     }
                     self.waiting.unmark(&row.address);
-                    self.sent.push(SentAnswer::new(sent, None));
+                    self.sent.all.push(SentAnswer::new(sent, None));
                 }
                 Err(e) => failed = Some(sender::in_one_line(e)),
             }

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::app::{App, ToldUndo};
-use crate::sender::{self, RoundAt};
+use crate::sender;
 use askbox_cli::ask_answer::answering;
 use askbox_mailbox::Result;
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::text::excerpt;
 
 /// The second `u` must come after this time. Within a word, a person types faster.

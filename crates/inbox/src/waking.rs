@@ -58,7 +58,8 @@ pub struct Waking {
     ended: Arc<AtomicBool>,
     /// True if the terminal offered bytes that were not a key, or were not for this process.
     is_half: bool,
-    is_without_terminal: bool,
+    /// True if the terminal is gone.
+    pub is_without_terminal: bool,
 }
 
 impl Waking {
@@ -163,11 +164,6 @@ impl Waking {
             }
         }
         changes
-    }
-
-    /// True if the terminal is gone.
-    pub fn is_without_terminal(&self) -> bool {
-        self.is_without_terminal
     }
 
     /// True if the process was asked to end.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::id::WorkflowId;
+use crate::id::{RoundId, WorkflowId};
 use crate::text;
 
 /// The longest name of a machine, in bytes.
@@ -71,6 +71,36 @@ impl Address {
     /// Returns the address of a workflow on this machine.
     pub fn here(workflow: WorkflowId) -> Self {
         Self { host: None, workflow }
+    }
+}
+
+/// A round of this machine or of another one. Rounds on two machines may have the same ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RoundAt {
+    /// The other machine, or `None` for this one.
+    pub host: Option<HostName>,
+    /// The round on its machine.
+    pub round: RoundId,
+}
+
+impl RoundAt {
+    /// A round of this machine.
+    pub fn here(round: RoundId) -> Self {
+        Self { host: None, round }
+    }
+
+    /// Reads the address of a workflow, and the id of its question.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if one of them is not valid.
+    pub fn parse(address: &str, question: &str) -> Result<Self> {
+        let Address { host, workflow } = address.parse()?;
+        Ok(Self { host, round: RoundId { workflow, question: question.parse()? } })
+    }
+
+    /// The address where its question waits or waited.
+    pub fn address(&self) -> Address {
+        Address { host: self.host.clone(), workflow: self.round.workflow.clone() }
     }
 }
 

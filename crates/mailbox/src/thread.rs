@@ -2,6 +2,7 @@
 //! would panic and so end the program, so clippy refuses it.
 
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use crate::error::{IoContext, Result};
@@ -13,6 +14,11 @@ use crate::error::{IoContext, Result};
 /// true for it.
 pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
     Builder::new().spawn(work).io("start", "a thread")
+}
+
+/// What a mutex protects. Every thread leaves it whole, also one that panics.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -105,7 +105,7 @@ pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<Question
     let accepted = accept::answer_pending(&mailbox, workflow, Decision::by(&agent, expect), |_| Ok(agent.value(value)))?;
     let accepted = accepted.ok_or_else(|| nothing_pending(&mailbox, workflow))?;
     let warning = accepted.warning.as_ref().map(|warning| format!("\nwarning: {}", text::one_line(warning))).unwrap_or_default();
-    Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted)))
+    Ok(format!("{workflow}: {}{warning}", answering::acknowledged(&accepted.question, &accepted.answer)))
 }
 
 /// The error about a question that waits no longer.

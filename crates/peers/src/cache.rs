@@ -1,6 +1,7 @@
 //! The last known state of each machine, on disk: `$XDG_STATE_HOME/askbox/peers/HOST.json`, private. A surface that starts shows it
 //! until the machine answers. The file is not a queue: nothing in it is ever sent.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,50 +16,28 @@ use askbox_mailbox::{QuestionId, Result, Time, WorkflowId, disk, layout, time};
 /// The largest cache of one machine, in bytes.
 const MAX_CACHE: usize = 16 << 20;
 
-/// The content of the file.
-#[derive(Deserialize)]
-pub(super) struct Cached {
+/// The content of the file. To write it takes no copy of the documents.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Cached<'a> {
     /// The peer that leads to the machine: see [`Peer::name`](crate::Peer::name).
     pub(super) peer: String,
     pub(super) host: HostName,
     pub(super) as_of: Option<Time>,
     /// The reason why the machine was not reached at the last attempt.
-    #[serde(default)]
     unreached: Option<Unreached>,
     pub(super) version: Option<String>,
     pub(super) left_out: usize,
-    questions: Vec<Entry>,
+    questions: Vec<Entry<'a>>,
 }
 
 /// A question: with its round and document, or with the reason why it cannot be read.
-#[derive(Deserialize)]
-struct Entry {
+#[derive(Serialize, Deserialize)]
+struct Entry<'a> {
     workflow_id: WorkflowId,
-    question_id: Option<QuestionId>,
-    document: Option<Box<RawValue>>,
-    error: Option<String>,
-}
-
-/// [`Cached`] as it is written, without a copy of the documents.
-#[derive(Serialize)]
-struct ToCache<'a> {
-    peer: &'a str,
-    host: &'a HostName,
-    as_of: Option<Time>,
-    unreached: Option<Unreached>,
-    version: Option<&'a str>,
-    left_out: usize,
-    questions: Vec<EntryToCache<'a>>,
-}
-
-/// [`Entry`] as it is written.
-#[derive(Serialize)]
-struct EntryToCache<'a> {
-    workflow_id: &'a WorkflowId,
     #[serde(skip_serializing_if = "Option::is_none")]
     question_id: Option<QuestionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<&'a RawValue>,
+    document: Option<Cow<'a, RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -66,7 +45,7 @@ struct EntryToCache<'a> {
 /// For how long after a failed attempt a command does not wait for the machine.
 const NOT_WAITED_FOR: Duration = Duration::from_secs(60);
 
-impl Cached {
+impl Cached<'_> {
     /// The reason why the machine was not reached, if the attempt was a moment ago.
     pub(super) fn unreached(&self) -> Option<&Unreached> {
         self.unreached.as_ref().filter(|unreached| time::is_near(unreached.at, NOT_WAITED_FOR))
@@ -98,12 +77,12 @@ pub fn folder() -> Result<PathBuf> {
 }
 
 /// The caches of all machines. Files that cannot be read are left out.
-pub(super) fn all(folder: &Path) -> Vec<Cached> {
+pub(super) fn all(folder: &Path) -> Vec<Cached<'static>> {
     let entries = disk::entries(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.name.to_str()?.strip_suffix(".json")?.parse::<HostName>().ok());
     let read = names.filter_map(|host| {
         let bytes = disk::read(&folder.join(format!("{host}.json")), MAX_CACHE as u64).ok()?;
-        serde_json::from_slice::<Cached>(&bytes).ok().filter(|cached| cached.host == host)
+        serde_json::from_slice::<Cached<'static>>(&bytes).ok().filter(|cached| cached.host == host)
     });
     read.collect()
 }
@@ -117,9 +96,9 @@ pub(super) fn forget(folder: &Path, host: &HostName) {
 pub(super) fn keep(folder: &Path, view: &HostView, unreached: Option<Unreached>) -> Result<()> {
     let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0, view.left_out);
     for question in &view.questions {
-        let mut entry = EntryToCache { workflow_id: &question.workflow, question_id: None, document: None, error: None };
+        let mut entry = Entry { workflow_id: question.workflow.clone(), question_id: None, document: None, error: None };
         match &question.asked {
-            Ok(asked) => (entry.question_id, entry.document) = (Some(asked.question), Some(asked.json())),
+            Ok(asked) => (entry.question_id, entry.document) = (Some(asked.question), Some(Cow::Borrowed(asked.json()))),
             Err(why) => entry.error = Some(why.excerpt(300)),
         }
         let size = question.bytes + 512;
@@ -130,7 +109,7 @@ pub(super) fn keep(folder: &Path, view: &HostView, unreached: Option<Unreached>)
         bytes += size;
         questions.push(entry);
     }
-    let cached =
-        ToCache { peer: &view.peer, host: &view.host, as_of: view.as_of, unreached, version: view.version.as_deref(), left_out, questions };
+    let (peer, host, version) = (view.peer.clone(), view.host.clone(), view.version.clone());
+    let cached = Cached { peer, host, as_of: view.as_of, unreached, version, left_out, questions };
     disk::replace_unsynced(&folder.join(format!("{}.json", view.host)), &askbox_mailbox::document::to_json(&cached)?, SystemTime::now())
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use postgres::fallible_iterator::FallibleIterator;
@@ -22,7 +22,7 @@ use crate::sync::migrate;
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::{Answer, Closing, Error, Question, QuestionDocument, QuestionId, Time, WorkflowId, document, text, time};
+use askbox_mailbox::{Answer, Closing, Error, Question, QuestionDocument, QuestionId, Time, WorkflowId, document, text, thread, time};
 
 /// How long a look waits for the doorbell before it checks for the end of the work.
 const SLICE: Duration = Duration::from_millis(250);
@@ -73,10 +73,6 @@ pub fn configured(config: &Config) -> Vec<Box<dyn Peer>> {
 impl Peer for DatabasePeer {
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn hosts(&self) -> Vec<HostName> {
-        Vec::new()
     }
 
     fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
@@ -158,14 +154,14 @@ impl DatabasePeer {
         let refused = |error: Error| Refused { is_transient: !matches!(error, Error::Invalid { .. } | Error::Conflict { .. }), error };
         let database = self.database().map_err(refused)?;
         let doc = document::to_json(offer).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(refused)?;
-        let mut kept = lock(&self.offering);
+        let mut kept = thread::locked(&self.offering);
         let mut client = match kept.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
             None => self.connect(&database).map_err(refused)?.0,
         };
         let id = offer.offer_id.to_string();
         // Before it is sent, because its verdict may come before this thread goes on.
-        lock(&self.sent).insert(offer.offer_id);
+        thread::locked(&self.sent).insert(offer.offer_id);
         let sent = client.query_opt(
             "WITH sent AS (
                 INSERT INTO askbox.offer (offer_id, host, workflow_id, question_id, question_hash, doc)
@@ -182,7 +178,7 @@ impl DatabasePeer {
                 // If the server refused the offer, it was not stored. If the connection broke, it may have been.
                 *may_have_arrived |= e.as_db_error().is_none();
                 if !*may_have_arrived {
-                    lock(&self.sent).remove(&offer.offer_id);
+                    thread::locked(&self.sent).remove(&offer.offer_id);
                 }
                 Err(Refused { is_transient: e.as_db_error().is_none(), error: database.failed("took no offer", &e) })
             }
@@ -215,7 +211,7 @@ impl DatabasePeer {
 
     /// Reports the verdicts about offers that were sent.
     fn verdicts(&self, client: &mut Client, report: &dyn Fn(Change)) -> Result<(), postgres::Error> {
-        let waiting: Vec<String> = lock(&self.sent).iter().map(Uuid::to_string).collect();
+        let waiting: Vec<String> = thread::locked(&self.sent).iter().map(Uuid::to_string).collect();
         if waiting.is_empty() {
             return Ok(());
         }
@@ -224,7 +220,7 @@ impl DatabasePeer {
         for row in client.query(query, &[&waiting])? {
             let id: String = row.try_get(2)?;
             if let Some(verdict) = id.parse().ok().and_then(|id| verdict(id, &row)) {
-                lock(&self.sent).remove(&verdict.offer_id);
+                thread::locked(&self.sent).remove(&verdict.offer_id);
                 report(Change::Decided(verdict));
             }
         }
@@ -275,7 +271,7 @@ impl Seen {
             let is_away = age > AWAY;
             if !known.is_listed || (known.is_away && !is_away) {
                 known.questions.clear();
-                report(Change::Begins { host: host.clone(), version: row.try_get(1)? });
+                report(Change::Begins(host.clone(), row.try_get(1)?));
                 begun.insert(host.clone());
             }
             known.is_away = is_away;
@@ -332,11 +328,11 @@ impl Seen {
                 report(Change::Away { host: host.clone(), since: at, problem });
             }
             if begun.contains(host) {
-                report(Change::Listed { host: host.clone() });
+                report(Change::Listed(host.clone()));
                 known.is_listed = true;
             }
             if let Some(at) = known.seen_at {
-                report(Change::Heard { host: host.clone(), at });
+                report(Change::Heard(host.clone(), at));
             }
         }
         look.commit()?;
@@ -383,8 +379,4 @@ fn problem(error: &Error) -> Problem {
     let lasts = matches!(error, Error::Invalid { .. } | Error::Conflict { .. });
     let said = text::one_line(&error.to_string());
     Problem { said: said.strip_prefix("-: ").unwrap_or(&said).to_owned(), hint: error.hint(), lasts }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,9 +24,10 @@ pub const MAX_BYTES: usize = 64 << 20;
 const FATES: usize = 256;
 
 /// The state of the connection to a machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reach {
     /// It was not reached yet; the first attempt is under way.
+    #[default]
     Connecting,
     /// Its list is complete and follows its changes.
     Reachable,
@@ -97,7 +98,7 @@ pub(super) struct Unreached {
 }
 
 /// The state of one machine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KnownMachine {
     /// The peer that leads to it.
     pub(super) peer: usize,
@@ -163,20 +164,7 @@ struct Coming {
 
 impl KnownMachine {
     pub(super) fn new(peer: usize) -> Self {
-        Self {
-            peer,
-            reach: Reach::Connecting,
-            before: None,
-            as_of: None,
-            version: None,
-            no_mailbox: None,
-            undecided: Arc::default(),
-            kept: Kept::default(),
-            is_waited_for: false,
-            earlier: BTreeMap::new(),
-            coming: None,
-            fates: VecDeque::new(),
-        }
+        Self { peer, ..Self::default() }
     }
 
     /// Takes the state that another process saw last.

@@ -20,8 +20,9 @@ pub const MAX_LINE: usize = 2 * MAX_PENDING as usize;
 /// How often a machine that has no news sends a sign of life, in seconds.
 pub const ALIVE_EVERY: u64 = 10;
 
-/// One line.
-#[derive(Debug)]
+/// One line, as it is written.
+#[derive(Debug, Serialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
     /// The first line of each answer of a machine.
     Hello {
@@ -32,6 +33,7 @@ pub enum Line {
         /// The version of askbox.
         version: String,
         /// The path of a mailbox that was named and is missing.
+        #[serde(skip_serializing_if = "Option::is_none")]
         no_mailbox: Option<String>,
     },
     /// A question waits, or has changed.
@@ -55,10 +57,12 @@ pub enum Line {
         /// The workflow.
         workflow_id: WorkflowId,
         /// The round; missing for a file that could not be read.
+        #[serde(skip_serializing_if = "Option::is_none")]
         question_id: Option<QuestionId>,
         /// The end of the question, in words.
         fate: String,
         /// The offer that was accepted for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         offer_id: Option<Uuid>,
     },
     /// The list of waiting questions is complete.
@@ -66,7 +70,10 @@ pub enum Line {
     /// Nothing has changed.
     Alive,
     /// The verdict about an offer.
-    Verdict(Verdict),
+    Verdict {
+        /// The verdict.
+        verdict: Verdict,
+    },
     /// Nothing was decided.
     Failed {
         /// What is wrong.
@@ -106,7 +113,7 @@ impl Line {
             }
             "listed" => Self::Listed,
             "alive" => Self::Alive,
-            "verdict" => Self::Verdict(wire.verdict?),
+            "verdict" => Self::Verdict { verdict: wire.verdict? },
             "failed" => Self::Failed { error: wire.error?, hint: wire.hint? },
             _ => Self::Unknown,
         })
@@ -116,67 +123,26 @@ impl Line {
     ///
     /// # Errors
     /// If it cannot be put into JSON.
-    pub fn to_json(self) -> Result<String> {
-        let empty = Wire::default();
-        let wire = match self {
-            Self::Hello { protocol, schema_version, version, no_mailbox } => Wire {
-                line: "hello".into(),
-                protocol: Some(protocol),
-                schema_version: Some(schema_version),
-                version: Some(version),
-                no_mailbox,
-                ..empty
-            },
-            Self::Question { workflow_id, question_id, document } => Wire {
-                line: "question".into(),
-                workflow_id: Some(workflow_id),
-                question_id: Some(question_id),
-                document: Some(document),
-                ..empty
-            },
-            Self::Unreadable { workflow_id, error } => {
-                Wire { line: "unreadable".into(), workflow_id: Some(workflow_id), error: Some(error), ..empty }
-            }
-            Self::Gone { workflow_id, question_id, fate, offer_id } => {
-                Wire { line: "gone".into(), workflow_id: Some(workflow_id), question_id, fate: Some(fate), offer_id, ..empty }
-            }
-            Self::Listed => Wire { line: "listed".into(), ..empty },
-            Self::Alive => Wire { line: "alive".into(), ..empty },
-            Self::Verdict(verdict) => Wire { line: "verdict".into(), verdict: Some(verdict), ..empty },
-            Self::Failed { error, hint } => Wire { line: "failed".into(), error: Some(error), hint: Some(hint), ..empty },
-            Self::Unknown => Wire { line: "unknown".into(), ..empty },
-        };
-        Ok(String::from_utf8_lossy(&document::to_json(&wire)?).trim_end().to_owned())
+    pub fn to_json(&self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&document::to_json(self)?).trim_end().to_owned())
     }
 }
 
-/// A line as it is written: the fields of all kinds.
-#[derive(Default, Serialize, Deserialize)]
+/// A line as it is read: the fields of all kinds. A reader of one kind at a time could not keep a document as it was written.
+#[derive(Deserialize)]
 struct Wire {
     line: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     schema_version: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     no_mailbox: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     workflow_id: Option<WorkflowId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     question_id: Option<QuestionId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     fate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     offer_id: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
@@ -217,7 +183,7 @@ mod tests {
             Line::Gone { workflow_id, question_id: Some(question_id), fate: "answered".into(), offer_id: None },
             Line::Listed,
             Line::Alive,
-            Line::Verdict(verdict),
+            Line::Verdict { verdict },
             Line::Failed { error: "full".into(), hint: "free".into() },
         ] {
             let before = format!("{line:?}");

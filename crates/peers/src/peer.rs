@@ -22,7 +22,9 @@ pub trait Peer: Send + Sync {
 
     /// The machines that the peer is known to lead to before it has reported anything. They are shown from the start. A peer that knows
     /// none reports [`Change::Complete`].
-    fn hosts(&self) -> Vec<HostName>;
+    fn hosts(&self) -> Vec<HostName> {
+        Vec::new()
+    }
 
     /// Connects, and reports the whole list and then each change, until the connection ends or `stop` is set. Returns the reason for
     /// the end. It is called again later, with growing pauses.
@@ -46,13 +48,9 @@ pub trait Peer: Send + Sync {
 /// A report of a peer.
 #[derive(Debug)]
 pub enum Change {
-    /// The machine's list begins anew. Questions that are not reported before [`Change::Listed`] no longer wait.
-    Begins {
-        /// The machine.
-        host: HostName,
-        /// The version of its askbox.
-        version: String,
-    },
+    /// The machine's list begins anew, told by this version of its askbox. Questions that are not reported before [`Change::Listed`] no
+    /// longer wait.
+    Begins(HostName, String),
     /// A question waits, or has changed.
     Question(Box<RemoteQuestion>),
     /// A question no longer waits.
@@ -68,25 +66,12 @@ pub enum Change {
         /// The offer that was accepted for it.
         offer: Option<Uuid>,
     },
-    /// A mailbox was named for the machine and is missing there. `None` once it is there.
-    Mailbox {
-        /// The machine.
-        host: HostName,
-        /// The path where it is looked for.
-        missing: Option<Untrusted>,
-    },
+    /// A mailbox was named for the machine and is missing there, where it is looked for at this path. `None` once it is there.
+    Mailbox(HostName, Option<Untrusted>),
     /// The machine's list is complete.
-    Listed {
-        /// The machine.
-        host: HostName,
-    },
+    Listed(HostName),
     /// The machine was there at this time, by this machine's clock.
-    Heard {
-        /// The machine.
-        host: HostName,
-        /// The time.
-        at: Time,
-    },
+    Heard(HostName, Time),
     /// The machine is away, though the way to it is open. Its known state may be old, and an offer waits for it on the way.
     Away {
         /// The machine.

@@ -77,10 +77,10 @@ impl PeersState {
     /// Takes a peer's report. Reports about another peer's machine are left out. Returns the machines that the peer no longer leads to.
     pub(super) fn take(&mut self, n: usize, change: Change) -> Vec<HostName> {
         match change {
-            Change::Begins { host, version } => self.change_machine(n, host, |known| known.begin(&version)),
-            Change::Listed { host } => self.change_machine(n, host, KnownMachine::listed),
-            Change::Mailbox { host, missing } => self.change_machine(n, host, |known| known.no_mailbox = missing),
-            Change::Heard { host, at } => self.change_machine(n, host, |known| known.as_of = Some(at)),
+            Change::Begins(host, version) => self.change_machine(n, host, |known| known.begin(&version)),
+            Change::Listed(host) => self.change_machine(n, host, KnownMachine::listed),
+            Change::Mailbox(host, missing) => self.change_machine(n, host, |known| known.no_mailbox = missing),
+            Change::Heard(host, at) => self.change_machine(n, host, |known| known.as_of = Some(at)),
             Change::Question(question) => self.change_machine(n, question.host.clone(), |known| known.add(*question)),
             Change::Gone { host, workflow, question, fate, offer } => {
                 // The machine's list has the result that the reply to the offer would have had.

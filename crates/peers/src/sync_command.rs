@@ -6,7 +6,7 @@ use crate::sync::connection::Database;
 use crate::sync::host::service::{self, Start};
 use crate::sync::migrate::ALL;
 use crate::sync::{migrate, partitions, roles};
-use askbox_cli::args::sync_args::{InDatabase, SyncArgs, SyncCommand, SyncRun};
+use askbox_cli::args::sync_args::{InDatabase, SyncCommand, SyncRun};
 use askbox_cli::program::{self, Context};
 use askbox_config::{Config, Sync};
 use askbox_mailbox::{Mailbox, Result};
@@ -18,8 +18,8 @@ use askbox_watch::messages::Options;
 ///
 /// # Errors
 /// The errors of the command.
-pub fn run(args: &SyncArgs, context: &Context) -> Result<u8> {
-    match &args.command {
+pub fn run(command: &SyncCommand, context: &Context) -> Result<u8> {
+    match command {
         SyncCommand::Run(args) => serve(args, context)?,
         SyncCommand::Migrate(args) if args.print => {
             ALL.iter().try_for_each(|m| program::print(&format!("-- {m}, SHA-256 {}\n{}\n", m.sha256(), m.sql)))?;

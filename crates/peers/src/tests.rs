@@ -64,7 +64,7 @@ fn question(host: &HostName, id: QuestionId) -> Change {
 
 /// The machine reports a list with this one round.
 pub(super) fn list(changes: &Sender<Option<Change>>, host: &HostName, id: QuestionId) {
-    for change in [Change::Begins { host: host.clone(), version: "1".into() }, question(host, id), Change::Listed { host: host.clone() }] {
+    for change in [Change::Begins(host.clone(), "1".into()), question(host, id), Change::Listed(host.clone())] {
         changes.send(Some(change)).unwrap();
     }
 }

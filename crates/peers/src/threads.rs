@@ -6,7 +6,7 @@
 //! replaced.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Shared {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, PeersState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        thread::locked(&self.state)
     }
 
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut PeersState) -> T) -> T {
@@ -68,7 +68,7 @@ pub(crate) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
     while !stop.is_set() {
         let begun = Instant::now();
         let report = |change: Change| {
-            let is_listed = matches!(change, Change::Listed { .. });
+            let is_listed = matches!(change, Change::Listed(..));
             let sign = Sign::in_change(&change);
             // A surface that sees this change may make an offer at once. That offer needs no repetition because of this change, so the
             // decision is made before the surface sees it.
@@ -77,7 +77,7 @@ pub(crate) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
                 offer_again(shared, n, host, stop);
             }
             shared.folder.iter().for_each(|folder| left.iter().for_each(|host| cache::forget(folder, host)));
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = thread::locked(&kept);
             if is_listed || kept.is_none_or(|at| at.elapsed() >= CACHE_EVERY) {
                 *kept = Some(Instant::now());
                 keep(shared, n);
@@ -140,9 +140,9 @@ enum Kind {
 impl Sign {
     fn in_change(change: &Change) -> Option<Self> {
         let (host, kind) = match change {
-            Change::Listed { host } => (host, Kind::Listed),
+            Change::Listed(host) => (host, Kind::Listed),
             Change::Gone { host, workflow, .. } => (host, Kind::Gone(workflow.clone())),
-            Change::Heard { host, .. } => (host, Kind::Heard),
+            Change::Heard(host, _) => (host, Kind::Heard),
             _ => return None,
         };
         Some(Self { host: host.clone(), kind })
@@ -319,7 +319,7 @@ mod tests {
         is_begun.recv_timeout(SOON).unwrap();
         // The next list comes while the attempt is under way, and is read before the change that follows it.
         list(&changes, &host, id);
-        changes.send(Some(Change::Mailbox { host: host.clone(), missing: Some("/m".into()) })).unwrap();
+        changes.send(Some(Change::Mailbox(host.clone(), Some("/m".into())))).unwrap();
         let end = Instant::now() + SOON;
         while peers.view()[0].no_mailbox.is_none() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
@@ -370,7 +370,7 @@ mod tests {
         assert!(!offers.begin_again(&host, false), "a moment ago it was in vain");
         assert!(!offers.begin_again(&"tower".parse().unwrap(), true), "another machine gets nothing");
         assert!(offers.concerns(&host, &offer.workflow_id) && offers.begin_again(&host, true));
-        let gone = Change::Heard { host: host.clone(), at: time::now() };
-        assert!(Sign::in_change(&gone).is_some() && Sign::in_change(&Change::Begins { host, version: "1".into() }).is_none());
+        let gone = Change::Heard(host.clone(), time::now());
+        assert!(Sign::in_change(&gone).is_some() && Sign::in_change(&Change::Begins(host, "1".into())).is_none());
     }
 }

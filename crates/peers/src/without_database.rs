@@ -27,10 +27,6 @@ impl Peer for Without {
         &self.0
     }
 
-    fn hosts(&self) -> Vec<HostName> {
-        Vec::new()
-    }
-
     fn watch(&self, _: &dyn Fn(Change), _: &Stop) -> Problem {
         self.problem()
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc as to_page;
@@ -62,7 +62,7 @@ impl Changes {
 
     /// Adds a page that gets all changes from now on. Returns `None` if there are too many pages.
     pub fn page(&self, cookie: Secret) -> Option<to_page::Receiver<Change>> {
-        let mut pages = self.pages();
+        let mut pages = thread::locked(&self.0);
         pages.retain(|page| !page.to.is_closed());
         if pages.len() >= MAX_PAGES {
             return None;
@@ -78,7 +78,7 @@ impl Changes {
     }
 
     fn tell(&self, change: &Change) {
-        self.pages().retain(|page| match page.to.try_send(change.clone()) {
+        thread::locked(&self.0).retain(|page| match page.to.try_send(change.clone()) {
             Ok(()) => true,
             // A page that does not keep up is dropped. It connects again, and then requests everything.
             Err(_) => false,
@@ -87,11 +87,7 @@ impl Changes {
 
     /// Ends the streams of devices that have been signed out.
     fn end_those_signed_out(&self, devices: &Devices) {
-        self.pages().retain(|page| matches!(devices.of_cookie(&page.cookie), Ok(Some(_))));
-    }
-
-    fn pages(&self) -> std::sync::MutexGuard<'_, Vec<Page>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        thread::locked(&self.0).retain(|page| matches!(devices.of_cookie(&page.cookie), Ok(Some(_))));
     }
 }
 

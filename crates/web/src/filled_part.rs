@@ -7,7 +7,7 @@ use askbox_mailbox::documents::checks::match_option::{self, Meaning};
 use askbox_mailbox::{Answer, AnswerValue, Choice, Kind, Part, Question, Range, text};
 
 /// One filled-in part.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct FilledPart {
     /// The chosen options.
     pub chosen: Vec<String>,
@@ -20,7 +20,7 @@ pub struct FilledPart {
 }
 
 /// The reason why a part has no value yet.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Open {
     /// A sentence for the person.
     Because(&'static str),

@@ -34,7 +34,7 @@ pub fn seen(shown: Shown, edited: &str) -> Uuid {
 }
 
 /// A filled-in form.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Filled {
     /// The parts of the question.
     pub parts: Vec<FilledPart>,

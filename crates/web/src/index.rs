@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use askbox_cli::ask_answer::filter::Facts;
@@ -16,7 +16,7 @@ use askbox_mailbox::family::lineage::{self, Kin};
 use askbox_mailbox::listing::list;
 use askbox_mailbox::overview::waiting::Rank;
 use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, round, text};
+use askbox_mailbox::{Folder, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, round, text, thread};
 
 /// One waiting question. Its texts are shortened.
 #[derive(Debug, Clone)]
@@ -97,7 +97,7 @@ impl Index {
 
     /// The waiting questions, the urgent ones first.
     pub fn rows(&self, mailbox: &Mailbox) -> Result<Arc<Vec<Arc<Row>>>> {
-        let mut known = self.known();
+        let mut known = thread::locked(&self.known);
         // Both are taken before the files are checked, so that later changes count as stale again.
         let (folder, is_outdated) = (folder_time(mailbox), self.is_outdated.swap(false, Ordering::Relaxed));
         if is_outdated || folder.is_none() || folder != known.folder {
@@ -109,11 +109,7 @@ impl Index {
 
     /// The parent and the age of a workflow with a waiting question, as of the last look.
     pub fn kin(&self, workflow: &WorkflowId) -> Option<Kin> {
-        self.known().files.get(workflow).map(|known| known.kin.clone())
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        thread::locked(&self.known).files.get(workflow).map(|known| known.kin.clone())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -111,10 +111,10 @@ impl OtherMachines {
                     std::thread::sleep(GATHERED);
                     let Some(peers) = peers.upgrade() else { return };
                     // A machine reports every few seconds that it is there. That alone does not change a page.
-                    let now = fingerprint(&peers, &locked(&offered));
+                    let now = fingerprint(&peers, &thread::locked(&offered));
                     if now != told {
                         // Rows of questions that are over are given back now, even if nobody looks at a page.
-                        locked(&rows).renew(&peers);
+                        thread::locked(&rows).renew(&peers);
                         changes.tell_all();
                         told = now;
                     }
@@ -134,7 +134,7 @@ impl OtherMachines {
         if self.peers.is_empty() {
             return Arc::default();
         }
-        let mut known = locked(&self.rows);
+        let mut known = thread::locked(&self.rows);
         // The last known state is shown even before any machine has reported.
         known.renew(&self.peers);
         Arc::clone(&known.rows)
@@ -171,7 +171,7 @@ impl OtherMachines {
 
     /// The last answer that this page has offered for a round, and its progress.
     pub fn offered(&self, host: &HostName, round: &RoundId) -> Option<(Offered, Progress)> {
-        let last = last_of(&locked(&self.offered), host, round)?.clone();
+        let last = last_of(&thread::locked(&self.offered), host, round)?.clone();
         let progress = self.progress(&last);
         Some((last, progress))
     }
@@ -182,7 +182,7 @@ impl OtherMachines {
 
     /// The answers that this page has offered, the newest first, and their progress.
     pub fn all_offered(&self) -> Vec<(Offered, Progress)> {
-        let all: Vec<_> = locked(&self.offered).iter().rev().cloned().collect();
+        let all: Vec<_> = thread::locked(&self.offered).iter().rev().cloned().collect();
         all.into_iter().map(|offered| (offered.clone(), self.progress(&offered))).collect()
     }
 
@@ -208,7 +208,7 @@ impl OtherMachines {
         // The verdict may come before the report that the question no longer waits.
         let counts = |progress: &Progress| matches!(progress, Progress::Decided(verdict) if verdict.decided == Decided::Accepted);
         // Held until the offer is remembered, because two tabs may send the form at the same time.
-        let mut all = locked(&self.offered);
+        let mut all = thread::locked(&self.offered);
         if let Some(offered) = last_of(&all, host, &round.id).filter(|offered| same(offered)) {
             let progress = self.progress(offered);
             if progress.is_open() || (counts(&progress) && offered.is_about(question)) {
@@ -296,10 +296,6 @@ fn fingerprint(peers: &Peers, offered: &VecDeque<Offered>) -> u64 {
     hasher.finish()
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -326,7 +322,7 @@ mod tests {
         }
 
         fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem {
-            let changes = locked(&self.0);
+            let changes = thread::locked(&self.0);
             while !stop.is_set() {
                 if let Ok(change) = changes.recv_timeout(Duration::from_millis(20)) {
                     report(change);
@@ -349,7 +345,7 @@ mod tests {
             let text = br#"{"workflow_id":"w","question":"Which?","options":{"a":"A","b":"B"}}"#;
             Change::Question(Box::new(RemoteQuestion::read(host.clone(), round.workflow.clone(), id, text)))
         };
-        for change in [Change::Begins { host: host.clone(), version: "1".into() }, waits(), Change::Listed { host: host.clone() }] {
+        for change in [Change::Begins(host.clone(), "1".into()), waits(), Change::Listed(host.clone())] {
             tell.send(change).unwrap();
         }
         let peers = Arc::new(Peers::open(vec![Box::new(Build(Mutex::new(changes)))], None, || {}).unwrap());

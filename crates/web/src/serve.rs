@@ -4,8 +4,10 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::{Router, middleware};
 
 use crate::changes::Changes;
@@ -116,24 +118,34 @@ pub fn is_served(listen: &Listen) -> bool {
     }
 }
 
+/// The page of a path: `make` gets the visit, and the parts of the request that it wants.
+fn page<Wanted>(method: MethodFilter, make: fn(&Visit, Wanted) -> Result<Response>) -> MethodRouter<Arc<Site>>
+where
+    Wanted: FromRequestParts<Arc<Site>> + Send + 'static,
+{
+    on(method, move |visit: Visit, wanted: Wanted| visit.page(move |visit| make(visit, wanted)))
+}
+
 /// The router for all pages.
 fn router(site: Arc<Site>) -> Router {
+    const GET: MethodFilter = MethodFilter::GET;
+    const POST: MethodFilter = MethodFilter::POST;
     Router::new()
-        .route("/", get(inbox::show))
-        .route("/q/{workflow}", get(question::newest))
-        .route("/q/{workflow}/{question}", get(question::show).post(question::decide))
-        .route("/q/{workflow}/{question}/undo", post(question::undo))
-        .route("/decline", post(decline::decline))
-        .route("/q/{workflow}/{question}/file/{sha256}", get(question::file))
-        .route("/done", get(done::show))
-        .route("/tree", get(tree::show))
-        .route("/tree/{workflow}", get(tree::show_one))
-        .route("/run/{workflow}", get(run::show))
-        .route("/run/{workflow}/{question}", get(run::show_one))
+        .route("/", page(GET, inbox::show))
+        .route("/q/{workflow}", page(GET, question::newest))
+        .route("/q/{workflow}/{question}", page(GET, question::show).merge(page(POST, question::decide)))
+        .route("/q/{workflow}/{question}/undo", page(POST, question::undo))
+        .route("/decline", page(POST, decline::decline))
+        .route("/q/{workflow}/{question}/file/{sha256}", page(GET, question::file))
+        .route("/done", page(GET, done::show))
+        .route("/tree", page(GET, tree::show))
+        .route("/tree/{workflow}", page(GET, tree::show_one))
+        .route("/run/{workflow}", page(GET, run::show))
+        .route("/run/{workflow}/{question}", page(GET, run::show_one))
         .route("/events", get(events::stream))
         .route("/here", get(inbox::count))
         .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))
-        .route("/out", post(sign_in::sign_out))
+        .route("/out", page(POST, sign_in::sign_out))
         .route("/static/{file}", get(reply::static_file))
         .fallback(async |visit: Visit| {
             reply::problem_page(&visit.signed_in.home, StatusCode::NOT_FOUND, "Not there", "There is no such page.")

@@ -3,12 +3,12 @@
 //! own device.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::filled_part::FilledPart;
 use crate::form::Filled;
 use crate::send::CHANNEL;
-use askbox_mailbox::{Answer, AnswerValue, Kind, Part, Question, RoundId};
+use askbox_mailbox::{Answer, AnswerValue, Kind, Part, Question, RoundId, thread};
 
 /// The maximum number of answers that are kept. Each may be as large as a form.
 const KEPT: usize = 16;
@@ -56,7 +56,7 @@ impl TakenBack {
 type Kept<T> = Mutex<VecDeque<(RoundId, String, T)>>;
 
 fn keep<T>(kept: &Kept<T>, round: &RoundId, device: &str, it: T) {
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = thread::locked(kept);
     kept.retain(|(of, by, _)| of != round || by != device);
     kept.push_back((round.clone(), device.to_owned(), it));
     if kept.len() > KEPT {
@@ -65,7 +65,7 @@ fn keep<T>(kept: &Kept<T>, round: &RoundId, device: &str, it: T) {
 }
 
 fn find<T: Clone>(kept: &Kept<T>, round: &RoundId, device: &str) -> Option<T> {
-    let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = thread::locked(kept);
     kept.iter().find(|(of, by, _)| of == round && by == device).map(|(_, _, it)| it.clone())
 }
 

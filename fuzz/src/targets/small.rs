@@ -125,7 +125,7 @@ fn words(given: &str) {
         assert!(prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{prefix:?}");
     }
     let _ = value_parsers::duration(given);
-    let _ = value_parsers::question_id(given);
+    let _ = value_parsers::round::<QuestionId>(given);
 }
 
 /// The first word of a shell script, read by the rules of POSIX, and the text behind it. Knows plain characters, single quotes and `\'`.

@@ -11,7 +11,8 @@ use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, 
 use crate::commands::demo::{agent, scripted_api};
 use askbox_cli::args::askbox_args::Demo;
 use askbox_cli::program;
-use askbox_inbox::{self as inbox, RoundAt};
+use askbox_inbox as inbox;
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, read_question, round, text};

@@ -37,7 +37,6 @@ pub(super) struct Session {
     pub(super) hook_event_name: Moment,
     pub(super) session_id: SessionId,
     /// The subagent that the event happens to. Missing in the session itself.
-    #[serde(default)]
     pub(super) agent_id: Option<String>,
     /// The working folder of the session.
     #[serde(default)]
@@ -97,10 +96,8 @@ pub(super) struct PreToolUse {
     #[serde(default)]
     pub(super) tool_input: Map<String, Value>,
     /// The subagent that makes the call. Missing if the session itself makes it.
-    #[serde(default)]
     pub(super) agent_id: Option<String>,
     /// The type of that agent.
-    #[serde(default)]
     pub(super) agent_type: Option<String>,
 }
 
@@ -119,10 +116,8 @@ pub(super) struct PermissionRequest {
     #[serde(default)]
     pub(super) prompt_id: Value,
     /// The subagent that makes the call. Missing if the session itself makes it.
-    #[serde(default)]
     pub(super) agent_id: Option<String>,
     /// The type of that agent.
-    #[serde(default)]
     pub(super) agent_type: Option<String>,
     /// The permissions that the dialog offers beside the call.
     #[serde(default)]

@@ -63,10 +63,7 @@ fn answer(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, on: On, r
     let person = context.caller_through(program::user(), CHANNEL, Through::Hook)?;
     let reply = |question: &Question| answering::from_json(question, result.as_bytes(), &person);
     let accepted = accept::answer_pending(mailbox, workflow, Decision::by(&person, on), reply)?;
-    Ok(accepted.map(|accepted| match accepted.answer.value {
-        Some(_) => answering::acknowledged(&accepted),
-        None => accepted.answer.word().to_owned(),
-    }))
+    Ok(accepted.map(|accepted| answering::acknowledged(&accepted.question, &accepted.answer)))
 }
 
 /// The words about the call that was just made. `None` if its user has changed nothing and says nothing.

@@ -60,13 +60,9 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     if program::env("ASKBOX_RUN").is_none() && !has_rules {
         // No problem here may stop the user's prompt. `askbox doctor` reports the problem.
         match event::read() {
-            Ok(Event::Session(session)) if session.is_answer() => {
-                if let Some(words) = handed_on::hand_on(&session, context) {
-                    event::tell(session.hook_event_name, Some(&words), None)?;
-                }
-            }
-            Ok(Event::Session(session)) if session.is_changeable_call() => {
-                if let Some(words) = handed_on::tell(&session, context) {
+            Ok(Event::Session(session)) if session.is_answer() || session.is_changeable_call() => {
+                let told = if session.is_answer() { handed_on::hand_on } else { handed_on::tell };
+                if let Some(words) = told(&session, context) {
                     event::tell(session.hook_event_name, Some(&words), None)?;
                 }
             }

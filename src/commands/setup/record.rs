@@ -20,18 +20,16 @@ const LONGEST: u64 = 1 << 20;
 
 /// Everything that setups have written and that was not taken back.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Record {
     /// The folders that did not exist before, the outer ones first.
-    #[serde(default)]
     pub(super) folders: Vec<PathBuf>,
     /// The files that setups created or extended.
-    #[serde(default)]
     pub(super) files: Vec<Written>,
     /// The mailbox, if a setup made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mailbox: Option<PathBuf>,
     /// True if the service was enabled.
-    #[serde(default)]
     pub(super) is_service_enabled: bool,
     #[serde(skip)]
     path: PathBuf,

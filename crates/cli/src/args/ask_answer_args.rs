@@ -43,15 +43,9 @@ const EXAMPLES: &str = "Examples:
 /// The question decides what fits as an answer: one value for a single question (quote several words), any number of keys for a
 /// multi_choice, ID=VALUE pairs for several questions that were asked at once.
 #[derive(Debug, Parser)]
-#[command(
-    name = "ask-answer",
-    version,
-    max_term_width = 100,
-    after_help = EXIT_CODES,
-    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
-    disable_help_subcommand = true,
-    override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer"
-)]
+#[command(name = "ask-answer", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = EXIT_CODES, after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat())]
+#[command(override_usage = "ask-answer [OPTIONS] ID ANSWER…\n       ask-answer [OPTIONS] COMMAND …\n       ask-answer")]
 pub struct AskAnswer {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -108,7 +102,7 @@ pub struct Reply {
     /// Answer only this round, not a newer question of the same workflow
     ///
     /// `show` prints it with a part of a hash, as in ID:HASH. Then the answer also counts only if the question is still as it was shown.
-    #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
+    #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<SeenRound>)]
     pub round: Option<SeenRound>,
     /// The answer is in the person's own words, even if it is close to an option
     ///
@@ -162,7 +156,7 @@ pub enum Command {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
         /// Decline only this round
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<SeenRound>)]
         round: Option<SeenRound>,
         /// Refuse this tool call whenever the workflow makes it, without asking; needs --round, which says which call you have seen
         ///
@@ -184,7 +178,7 @@ pub enum Command {
         #[arg(value_name = "QUESTION", allow_hyphen_values = true)]
         question: String,
         /// Ask back only in this round
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<QuestionId>)]
         round: Option<QuestionId>,
     },
     /// Take an answer back; the question waits again
@@ -195,7 +189,7 @@ pub enum Command {
         /// The workflow
         id: Address,
         /// Take only the answer of this round back
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id)]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<QuestionId>)]
         round: Option<QuestionId>,
     },
     /// Withdraw a question; no agent is relaunched
@@ -209,7 +203,7 @@ pub enum Command {
         #[arg(long)]
         tree: bool,
         /// Withdraw only the question of this round, not a newer one of the same workflow
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::question_id, conflicts_with = "tree")]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<QuestionId>, conflicts_with = "tree")]
         round: Option<QuestionId>,
     },
     /// Write a long answer in $VISUAL or $EDITOR; or change a tool call before you allow it
@@ -224,7 +218,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
         /// Change only the call of this round, as `show` prints it
-        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::seen_round)]
+        #[arg(long, value_name = "QUESTION_ID", value_parser = value_parsers::round::<SeenRound>)]
         round: Option<SeenRound>,
         /// A note for the agent, beside the answer or the changed call
         #[arg(long, value_name = "TEXT")]

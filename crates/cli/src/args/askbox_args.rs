@@ -243,12 +243,6 @@ pub struct Gc {
 }
 
 /// `askbox notify`
-#[derive(Debug, Args)]
-pub struct Notify {
-    #[command(subcommand)]
-    pub command: NotifyCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum NotifyCommand {
     /// Send a code to each target, and ask for it: that a server took a message does not say that it arrived
@@ -296,13 +290,6 @@ pub struct Count {
     /// them meanwhile.
     #[arg(long, conflicts_with = "json")]
     pub status_line: bool,
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// `askbox sessions`
-#[derive(Debug, Args)]
-pub struct Sessions {
     #[command(flatten)]
     pub common: Common,
 }

@@ -25,14 +25,8 @@ In a script (Claude Code refuses `eval` and `$(…)` by default):
 ///
 /// The commands save, show, env and path use $WORKFLOW_ID, else $ASKBOX_WORKFLOW_ID, where no ID is given.
 #[derive(Debug, Parser)]
-#[command(
-    name = "checkpoint",
-    version,
-    max_term_width = 100,
-    after_help = EXIT_CODES,
-    after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat(),
-    disable_help_subcommand = true
-)]
+#[command(name = "checkpoint", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = EXIT_CODES, after_long_help = [EXAMPLES, "\n\n", EXIT_CODES].concat())]
 pub struct Checkpoint {
     #[command(subcommand)]
     pub command: Command,

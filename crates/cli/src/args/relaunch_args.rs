@@ -10,16 +10,9 @@ use askbox_mailbox::Time;
 
 /// Relaunches agents whose questions were answered, each once.
 #[derive(Debug, Parser)]
-#[command(
-    name = "relaunch",
-    version,
-    about = "Relaunch agents whose questions were answered, each once",
-    args_conflicts_with_subcommands = true,
-    arg_required_else_help = false,
-    disable_help_subcommand = true,
-    max_term_width = 100,
-    after_long_help = AFTER
-)]
+#[command(name = "relaunch", version, about = "Relaunch agents whose questions were answered, each once", after_long_help = AFTER)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Args {
     /// The flags that every program has.
     #[command(flatten)]

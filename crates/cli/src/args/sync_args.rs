@@ -8,12 +8,6 @@ use clap::{ArgGroup, Args, Subcommand};
 use crate::args::value_parsers;
 
 /// `askbox sync`
-#[derive(Debug, Args)]
-pub struct SyncArgs {
-    #[command(subcommand)]
-    pub command: SyncCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum SyncCommand {
     /// Serve this machine: tell the database its questions, and decide the answers that people offer there

@@ -2,14 +2,14 @@
 //!
 //! An error of a parser reaches the user unchanged, with its own hint and exit status: see `program::main`.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::args::seen_round::SeenRound;
 use askbox_mailbox::dialogs::Program;
-use askbox_mailbox::{Choice, Error, Kind, OnExpiry, QuestionId, Result, Time, text, time};
+use askbox_mailbox::{Choice, Error, Kind, OnExpiry, Result, Time, text, time};
 
 /// A duration such as `90s`, `2h` or `3d`.
 pub fn duration(text: &str) -> Result<Duration> {
@@ -43,13 +43,8 @@ fn time_or(text: &str, forms: &str, from_now: fn(Time, TimeDelta) -> Option<Time
     at.ok_or_else(|| Error::usage(format!("`{}` is not a time", text::excerpt(text, 40)), forms))
 }
 
-/// The id of a round.
-pub fn question_id(text: &str) -> Result<QuestionId> {
-    text.parse().map_err(as_usage)
-}
-
-/// A round, and behind a colon a part of the hash of what was shown.
-pub fn seen_round(text: &str) -> Result<SeenRound> {
+/// The id of a round, or a round and behind a colon a part of the hash of what was shown.
+pub fn round<T: FromStr<Err = Error>>(text: &str) -> Result<T> {
     text.parse().map_err(as_usage)
 }
 

@@ -128,7 +128,6 @@ struct Entry {
     #[serde(rename = "interruptId")]
     id: String,
     status: Status,
-    #[serde(default)]
     payload: Option<Value>,
 }
 

@@ -17,7 +17,7 @@ use crate::program::{self, Context};
 use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller;
-use askbox_mailbox::{Answer, Caller, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, WorkflowId, disk, text};
+use askbox_mailbox::{Caller, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, WorkflowId, disk, text};
 use askbox_run::asking::orphans;
 use askbox_run::chain::whole_tree;
 use askbox_run::process::programs;
@@ -170,10 +170,7 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
     let (on, person) = (seen_in(args, &mailbox, id)?, person(args, context)?);
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
-        let read = |question: &Question| {
-            let value = answering::from_arguments(question, args)?;
-            Ok(Answer { note: args.reply.note.clone(), ..person.value(value) })
-        };
+        let read = |question: &Question| answering::given(question, args, &person);
         orphans::end_waiting(&mailbox, id)?;
         let accepted = accept::answer_pending(&mailbox, id, decision(args, &person, on), read);
         if let Some(accepted) = accepted.inspect_err(|e| offer_as_prompt(&mailbox, id, e))? {
@@ -187,14 +184,7 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
 fn reply_to_found(args: &AskAnswer, context: &Context, mailbox: &Mailbox, id: &WorkflowId, person: &Caller) -> Result<()> {
     let found = answering::question(mailbox, id)?;
     let question = &found.document.typed;
-    let mut answer = match &args.reply.file {
-        Some(file) => {
-            let bytes = program::read_input(file, answering::MAX_JSON)?;
-            answering::from_json(question, &bytes, person).map_err(|e| program::in_input(file, e))?
-        }
-        None => person.value(answering::from_arguments(question, args)?),
-    };
-    answer.note = args.reply.note.clone().or(answer.note);
+    let answer = answering::given(question, args, person)?;
     // The answer was read for this question, so it must not answer another one. The question was not shown to anybody here, unless the
     // person names its round.
     match &args.reply.round {

@@ -21,7 +21,7 @@ use askbox_mailbox::round::Round;
 use askbox_mailbox::text::{excerpt, shell_quote};
 use askbox_mailbox::transitions::{quarantined_round, settle};
 use askbox_mailbox::{
-    Accepted, Answer, AnswerValue, Caller, Error, Folder, Kind, Mailbox, Outcome, Question, Result, WorkflowId, round, spelling, text,
+    Answer, AnswerValue, Caller, Error, Folder, Kind, Mailbox, Outcome, Question, Result, WorkflowId, round, spelling, text,
 };
 use askbox_run::view::archived::Archived;
 
@@ -62,8 +62,17 @@ pub fn question_to_show(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Roun
     }
 }
 
+/// Reads the answer: from a file, or from the words behind the id.
+pub fn given(question: &Question, args: &AskAnswer, person: &Caller) -> Result<Answer> {
+    let answer = match &args.reply.file {
+        Some(file) => from_json(question, &program::read_input(file, MAX_JSON)?, person).map_err(|e| program::in_input(file, e))?,
+        None => person.value(from_arguments(question, args)?),
+    };
+    Ok(Answer { note: args.reply.note.clone().or(answer.note.clone()), ..answer })
+}
+
 /// Reads the value from the arguments: the words behind the id, unless they are a command.
-pub fn from_arguments(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
+fn from_arguments(question: &Question, args: &AskAnswer) -> Result<AnswerValue> {
     refuse(question, args)?;
     if !args.reply.text {
         refuse_unquoted(question, args.reply.words.get(1..).unwrap_or_default())?;
@@ -200,15 +209,13 @@ pub fn from_json(question: &Question, bytes: &[u8], person: &Caller) -> Result<A
     Ok(person.value(AnswerValue::Batch(map)))
 }
 
-/// Describes the accepted answer in a few words.
-pub fn acknowledged(accepted: &Accepted) -> String {
-    acknowledged_as(&accepted.question, &accepted.answer)
-}
-
-/// Describes an answer to this question in a few words.
-pub fn acknowledged_as(question: &Question, answer: &Answer) -> String {
+/// Describes an accepted answer to this question in a few words.
+pub fn acknowledged(question: &Question, answer: &Answer) -> String {
+    if answer.value.is_none() {
+        return answer.word().to_owned();
+    }
     let words = in_words(answer);
-    if question.approval.is_some() && answer.value.is_some() {
+    if question.approval.is_some() {
         let call = question.title();
         return match &answer.edited {
             Some(edited) => format!("answered: {words}, which allows this in place of \"{call}\": {}", text::excerpt(edited, 200)),

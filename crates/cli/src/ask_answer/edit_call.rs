@@ -102,7 +102,7 @@ fn in_editor(original: &str, begun: &str, below: &str) -> Result<String> {
     } else {
         format!("Above, \\u{{…}} stands for a character that cannot be seen. It stays unless you change it.\n\n{below}")
     };
-    let edited = with_ends_of(&text::visible(original), &editor::write_from(&shown, &below, ".txt")?.text);
+    let edited = with_ends_of(&text::visible(original), &editor::write(&shown, &below, ".txt")?.text);
     Ok(text::of_visible(&edited))
 }
 

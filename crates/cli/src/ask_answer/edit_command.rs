@@ -52,11 +52,7 @@ pub(super) fn edit(args: &AskAnswer, context: &Context, id: &WorkflowId) -> Resu
     if input.is_some() {
         return Err(Error::usage("--input changes a tool call, and no call is asked about", format!("answer: ask-answer {id} - < FILE")));
     }
-    let draft = editor::write(&question_text::round(Some(&mailbox), &found, context), ".md")?;
+    let draft = editor::write("", &question_text::round(Some(&mailbox), &found, context), ".md")?;
     let reply = Answer { note, ..person.value(AnswerValue::Text(draft.text.clone())) };
-    give(args, context, &mailbox, id, on, reply, &person).inspect_err(|_| {
-        if let Some(path) = draft.keep() {
-            program::say(&format!("your text is kept in {}\n", path.display()));
-        }
-    })
+    give(args, context, &mailbox, id, on, reply, &person).inspect_err(|_| draft.keep())
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempPath;
@@ -24,19 +24,16 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Keeps the file, and returns its path.
-    pub fn keep(self) -> Option<PathBuf> {
-        self.file.keep().ok()
+    /// Keeps the text, which was not sent, and tells the person where it is.
+    pub fn keep(self) {
+        if let Ok(path) = self.file.keep() {
+            program::say(&format!("your text is kept in {}\n", path.display()));
+        }
     }
 }
 
-/// Opens the editor on an empty answer, with `below` under it as a reminder.
-pub fn write(below: &str, suffix: &str) -> Result<Draft> {
-    write_from("", below, suffix)
-}
-
-/// Opens the editor on an answer that has been begun, with `below` under it as a reminder.
-pub fn write_from(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
+/// Opens the editor on an answer that is empty or has been begun, with `below` under it as a reminder.
+pub fn write(begun: &str, below: &str, suffix: &str) -> Result<Draft> {
     let folder = std::env::temp_dir();
     let mut file = tempfile::Builder::new()
         .prefix("answer-")

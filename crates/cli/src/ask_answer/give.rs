@@ -51,14 +51,13 @@ pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
 
 /// Says what became of an accepted answer.
 pub(super) fn acknowledge(args: &AskAnswer, context: &Context, mailbox: &Mailbox, accepted: &Accepted) -> Result<()> {
-    let (id, reply, declined) = (&accepted.round.workflow, &accepted.answer, accepted.answer.value.is_none());
+    let (id, reply) = (&accepted.round.workflow, &accepted.answer);
     if let Some(warning) = &accepted.warning {
         program::warn(warning);
     }
     let held_up = held_up(context, mailbox, &accepted.question);
-    let said = if declined { reply.word().to_owned() } else { answering::acknowledged(accepted) };
     if !args.common.json {
-        program::print(&format!("{id}: {said}\n"))?;
+        program::print(&format!("{id}: {}\n", answering::acknowledged(&accepted.question, reply)))?;
         held_up.iter().for_each(|why| program::warn(why));
     }
     let end = receipt::told(mailbox, &accepted.question, &accepted.round);

@@ -2,13 +2,13 @@
 //!
 //! The mailbox that the flags of a program name.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::args::common::Common;
 use crate::program;
 use askbox_config as config;
 use askbox_config::{Config, Loaded};
-use askbox_mailbox::{Below, Caller, Error, Mailbox, Result, Through};
+use askbox_mailbox::{Below, Caller, Error, Mailbox, Result, Through, thread};
 
 /// The surroundings of a program. Each part is found when it is first needed. Clones share what was found.
 #[derive(Debug, Clone, Default)]
@@ -59,7 +59,7 @@ impl Context {
     /// # Errors
     /// The errors of [`config::load`].
     pub fn loaded(&self) -> Result<Arc<Loaded>> {
-        let mut known = self.0.config.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = thread::locked(&self.0.config);
         match &*known {
             Some(loaded) => Ok(Arc::clone(loaded)),
             None => Ok(Arc::clone(known.insert(Arc::new(config::load()?)))),
@@ -76,7 +76,7 @@ impl Context {
 
     /// Forgets the configuration, so that it is read again when next needed. For a service, whose operator may have changed it.
     pub fn reload(&self) {
-        *self.0.config.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *thread::locked(&self.0.config) = None;
     }
 
     /// True if the configuration says that only signed answers count.

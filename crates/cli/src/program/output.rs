@@ -119,13 +119,9 @@ pub fn write_exactly(words: &str) -> io::Result<()> {
     if prints_to_terminal() { write(words) } else { to_stdout(words) }
 }
 
-/// Prints the bytes of a file into a pipe or a file, unchanged. The caller checks that standard output is not a terminal.
+/// Prints bytes unchanged: text that is filtered already, in the colours of this crate, or those of a file, into a pipe or a file. The
+/// caller checks that these do not go to a terminal.
 pub fn print_bytes(bytes: &[u8]) -> Result<()> {
-    done(bytes_to_stdout(bytes))
-}
-
-/// Prints text that is filtered already. It may hold the colours of this crate.
-pub(in crate::program) fn write_filtered(bytes: &[u8]) -> Result<()> {
     done(bytes_to_stdout(bytes))
 }
 
@@ -204,7 +200,7 @@ pub fn print_tinted(lines: &[(Tint, String)]) -> Result<()> {
             None => line + "\n",
         };
     }
-    write_filtered(out.as_bytes())
+    print_bytes(out.as_bytes())
 }
 
 #[cfg(test)]

@@ -25,22 +25,8 @@ pub fn row(line: String) -> String {
 }
 
 /// The programs whose commands a message may end with.
-const PROGRAMS: [&str; 14] = [
-    "ask-answer",
-    "ask-post",
-    "askbox",
-    "checkpoint",
-    "relaunch",
-    "claude",
-    "codex",
-    "kill",
-    "chmod",
-    "mkdir",
-    "sudo",
-    "systemctl",
-    "npm",
-    "${EDITOR:-vi}",
-];
+const PROGRAMS: &str = "\
+    ask-answer ask-post askbox checkpoint relaunch claude codex kill chmod mkdir sudo systemctl npm ${EDITOR:-vi}";
 
 /// A message for standard error. Each line breaks between words. The last command of a line stays whole, so that it can be copied.
 pub fn message(words: &str) -> String {
@@ -53,7 +39,7 @@ fn message_within(line: &str, columns: usize) -> String {
     if width(words) <= columns {
         return line.to_owned();
     }
-    let starts = PROGRAMS.iter().filter_map(|program| words.rfind(&format!(": {program} ")));
+    let starts = PROGRAMS.split_ascii_whitespace().filter_map(|program| words.rfind(&format!(": {program} ")));
     let (head, rest) = starts.max().map_or((words, ""), |at| (&words[..=at], &words[at + 2..]));
     // Words may go on behind the command. The terminal would break them in the middle.
     let end_of_command = rest.match_indices("; ").map(|(at, _)| at + 1).find(|at| rest[..*at].matches('\'').count() % 2 == 0);

@@ -221,11 +221,11 @@ pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result
     PartialOrd,
     Ord,
     Hash,
+    strum::IntoStaticStr,
+    strum::VariantArray,
     Serialize,
     Deserialize,
     schemars::JsonSchema,
-    strum::IntoStaticStr,
-    strum::VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

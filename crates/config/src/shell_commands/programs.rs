@@ -4,189 +4,45 @@
 const RESERVED: [&str; 14] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc", "noglob", "nocorrect", "-"];
 
 /// Programs and builtins that run the command in their arguments. So does every shell.
-const RUNNERS: [&str; 58] = [
-    ".",
-    "builtin",
-    "bwrap",
-    "caffeinate",
-    "choom",
-    "chroot",
-    "chrt",
-    "command",
-    "cpulimit",
-    "dbus-run-session",
-    "doas",
-    "entr",
-    "env",
-    "eval",
-    "exec",
-    "fakeroot",
-    "faketime",
-    "find",
-    "firejail",
-    "flock",
-    "gdb",
-    "ionice",
-    "ltrace",
-    "nice",
-    "nohup",
-    "nsenter",
-    "numactl",
-    "perf",
-    "pkexec",
-    "prlimit",
-    "proot",
-    "repeat",
-    "rlwrap",
-    "runuser",
-    "screen",
-    "script",
-    "setpriv",
-    "setsid",
-    "ssh",
-    "start-stop-daemon",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "time",
-    "timeout",
-    "tmux",
-    "toybox",
-    "trap",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xargs",
-    "xvfb-run",
-];
+const RUNNERS: &str = "\
+    . builtin bwrap caffeinate choom chroot chrt command cpulimit dbus-run-session doas entr env eval exec fakeroot \
+    faketime find firejail flock gdb ionice ltrace nice nohup nsenter numactl perf pkexec prlimit proot repeat rlwrap \
+    runuser screen script setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time timeout tmux \
+    toybox trap unbuffer unshare valgrind watch watchexec xargs xvfb-run";
 
 /// Programs that run the lines of their standard input if no argument names a script.
 const READ_COMMANDS: [&str; 16] =
     ["ash", "at", "bash", "batch", "busybox", "dash", "fish", "ksh", "mksh", "parallel", "pwsh", "rbash", "sh", "source", "yash", "zsh"];
 
 /// Programs whose arguments hold code in a language of their own, which may run any command, and `chmod`, which makes a file a program.
-const INTERPRETERS: [&str; 33] = [
-    ".",
-    "awk",
-    "bun",
-    "chmod",
-    "deno",
-    "ed",
-    "emacs",
-    "ex",
-    "expect",
-    "gawk",
-    "gdb",
-    "gmake",
-    "lua",
-    "m4",
-    "make",
-    "mawk",
-    "nawk",
-    "nvim",
-    "node",
-    "osascript",
-    "perl",
-    "php",
-    "psql",
-    "python",
-    "ruby",
-    "sed",
-    "sqlite",
-    "tclsh",
-    "vi",
-    "view",
-    "vim",
-    "julia",
-    "Rscript",
-];
+const INTERPRETERS: &str = "\
+    . awk bun chmod deno ed emacs ex expect gawk gdb gmake lua m4 make mawk nawk nvim node osascript perl php psql python \
+    ruby sed sqlite tclsh vi view vim julia Rscript";
 
 /// Programs that append words of their standard input to the command in their arguments.
 const APPEND_WORDS: [&str; 2] = ["parallel", "xargs"];
 
 /// Programs and builtins that only print, compare or move what their arguments name. All others may run their arguments.
-const HARMLESS: [&str; 65] = [
-    ":",
-    "[",
-    "[[",
-    "ack",
-    "ag",
-    "apropos",
-    "ask-answer",
-    "ask-post",
-    "askbox",
-    "basename",
-    "case",
-    "cat",
-    "cd",
-    "checkpoint",
-    "cmp",
-    "cp",
-    "cut",
-    "date",
-    "declare",
-    "diff",
-    "dirname",
-    "echo",
-    "egrep",
-    "exit",
-    "export",
-    "false",
-    "fgrep",
-    "file",
-    "for",
-    "gh",
-    "git",
-    "grep",
-    "head",
-    "jq",
-    "kill",
-    "ln",
-    "local",
-    "ls",
-    "mkdir",
-    "mv",
-    "printf",
-    "read",
-    "readonly",
-    "realpath",
-    "relaunch",
-    "return",
-    "rg",
-    "rm",
-    "rmdir",
-    "select",
-    "set",
-    "sleep",
-    "sort",
-    "stat",
-    "tail",
-    "test",
-    "touch",
-    "tr",
-    "true",
-    "type",
-    "typeset",
-    "uniq",
-    "wc",
-    "whereis",
-    "which",
-];
+const HARMLESS: &str = "\
+    : [ [[ ack ag apropos ask-answer ask-post askbox basename case cat cd checkpoint cmp cp cut date declare diff dirname \
+    echo egrep exit export false fgrep file for gh git grep head jq kill ln local ls mkdir mv printf read readonly \
+    realpath relaunch return rg rm rmdir select set sleep sort stat tail test touch tr true type typeset uniq wc whereis \
+    which";
 
 /// Options of many programs that take the next word as their value.
 const WITH_VALUE: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+
+/// True if the list names this word.
+fn lists(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|listed| listed == word)
+}
 
 pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
 pub(super) fn runs_arguments(word: &str) -> bool {
-    RUNNERS.contains(&name(word)) || reads_commands(word)
+    lists(RUNNERS, name(word)) || reads_commands(word)
 }
 
 pub(super) fn reads_commands(word: &str) -> bool {
@@ -195,7 +51,7 @@ pub(super) fn reads_commands(word: &str) -> bool {
 
 /// True for an interpreter, also with a version behind its name, such as `python3.11`.
 pub(super) fn interprets(word: &str) -> bool {
-    INTERPRETERS.contains(&word) || INTERPRETERS.contains(&name(word).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+    lists(INTERPRETERS, word) || lists(INTERPRETERS, name(word).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 pub(super) fn appends_words(word: &str) -> bool {
@@ -214,7 +70,7 @@ pub(super) fn copies(word: &str) -> bool {
 
 /// True if the command's program does not run what its arguments say. `git` does so with some of its subcommands.
 pub(super) fn is_harmless(command: &[String]) -> bool {
-    let is_harmless = command.first().is_none_or(|program| HARMLESS.contains(&name(program)));
+    let is_harmless = command.first().is_none_or(|program| lists(HARMLESS, name(program)));
     is_harmless && !(command.first().is_some_and(|program| name(program) == "git") && command.iter().any(|word| runs_within_git(word)))
 }
 

@@ -4,9 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::{Borders, Paragraph};
 
-use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, indented, scrolled_to, urgent, wrapped};
+use crate::draw::pieces::{ACCENT, BAD, BOLD, CHOSEN, DIMMED, URGENT, cut, dim, fitted, framed, indented, scrolled_to, wrapped};
 use crate::gate::{CONFIRMS, Panel, Shown};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
@@ -40,7 +40,7 @@ impl Below {
             Some(part) => of_part(part, columns),
         };
         if !opened.draft.note.trim().is_empty() {
-            below.lines.insert(0, Line::from(cut(&format!("note: {}", opened.draft.note), columns)).style(urgent()));
+            below.lines.insert(0, Line::from(cut(&format!("note: {}", opened.draft.note), columns)).style(URGENT));
             below.at += 1;
             below.targets.iter_mut().for_each(|(line, _)| *line += 1);
         }
@@ -74,10 +74,8 @@ impl Below {
         }
         frame.render_widget(Paragraph::new(seen), lines);
         if let Some(part) = opened.draft.part().filter(|part| is_written && part.writes()) {
-            let block = Block::default().borders(Borders::LEFT).border_style(accent());
             let place = Rect { x: words.x + 2, width: words.width.saturating_sub(2), ..words };
-            let inner = block.inner(place);
-            frame.render_widget(block, place);
+            let inner = framed(frame, place, Borders::LEFT, ACCENT);
             frame.render_widget(&part.words, Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner });
         }
         Shown::whole_if(is_shown)
@@ -110,7 +108,7 @@ fn of_part(part: &PartDraft, columns: usize) -> Below {
         }
         targets.extend((before..lines.len()).map(|line| (line, n)));
         if is_chosen && line != Choosable::Words {
-            lines[before..].iter_mut().for_each(|line| line.style = chosen());
+            lines[before..].iter_mut().for_each(|line| line.style = CHOSEN);
         }
         if line == Choosable::Words {
             let typed = part.typed();
@@ -131,7 +129,7 @@ fn of_option(part: &PartDraft, n: usize, head: &str, keys: usize, columns: usize
     let indent = width(head) + width(&key);
     let mut described = wrapped(&choice.description, columns.saturating_sub(indent).max(8)).into_iter();
     let mut first = described.next().unwrap_or_default();
-    first.spans.insert(0, Span::styled(key, accent()));
+    first.spans.insert(0, Span::styled(key, ACCENT));
     first.spans.insert(0, Span::raw(head.to_owned()));
     let mut lines = vec![first];
     lines.extend(described.map(|line| indented(line, indent)));
@@ -146,11 +144,11 @@ fn of_meaning(panel: &Panel, columns: usize) -> Vec<Line<'static>> {
     let mut rows: Vec<String> = near.iter().map(|choice| format!("{}  {}", choice.key, choice.description)).collect();
     rows.push(format!("my own words: {words}"));
     rows.push("write it again".into());
-    let mut lines = vec![Line::from(panel.at_stake.told(CONFIRMS)).style(bold())];
+    let mut lines = vec![Line::from(panel.at_stake.told(CONFIRMS)).style(BOLD)];
     for (n, row) in rows.into_iter().enumerate() {
         let is_chosen = panel.at == Some(n);
         let line = Line::from(cut(&format!("{}{} {row}", if is_chosen { "> " } else { "  " }, n + 1), columns));
-        lines.push(if is_chosen { line.style(chosen()) } else { line });
+        lines.push(if is_chosen { line.style(CHOSEN) } else { line });
     }
     lines
 }
@@ -161,13 +159,13 @@ fn review(opened: &Opened, columns: usize) -> Vec<Line<'static>> {
         let asked = part.part.header.as_deref().unwrap_or(&part.part.question);
         let (given, style) = match &part.given {
             Some(value) => (AnswerValue::to_text(value), Style::default()),
-            None => ("not answered yet".to_owned(), bad()),
+            None => ("not answered yet".to_owned(), BAD),
         };
         let asked = format!("{}. {asked}: ", n + 1);
         if width(&asked) + width(&given) <= columns && !given.contains('\n') {
-            lines.push(fitted(&[(asked, dimmed()), (given, style)], columns));
+            lines.push(fitted(&[(asked, DIMMED), (given, style)], columns));
         } else {
-            lines.extend(wrapped(asked.trim_end(), columns).into_iter().map(|line| line.style(dimmed())));
+            lines.extend(wrapped(asked.trim_end(), columns).into_iter().map(|line| line.style(DIMMED)));
             lines.extend(wrapped(&given, columns.saturating_sub(3)).into_iter().map(|line| indented(line.style(style), 3)));
         }
     }

@@ -14,7 +14,7 @@ const DAY: u64 = 86_400;
 /// The time of one picture.
 #[derive(Debug)]
 pub struct Clock {
-    now: Time,
+    pub now: Time,
     next: Cell<Option<Duration>>,
 }
 
@@ -25,10 +25,6 @@ impl Clock {
 
     fn at(now: Time) -> Self {
         Self { now, next: Cell::new(None) }
-    }
-
-    pub fn now(&self) -> Time {
-        self.now
     }
 
     /// How long the times in the picture stay right.

@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::app::{App, Place};
-use crate::draw::pieces::{accent, dimmed};
+use crate::draw::pieces::{ACCENT, DIMMED};
 use crate::gate::{Panel, Pending};
 use crate::question::draft::Choosable;
 use crate::question::opened::Opened;
@@ -25,7 +25,7 @@ pub fn line(app: &App<'_>, columns: usize) -> Line<'static> {
         if used + own > columns {
             continue;
         }
-        spans.extend([Span::styled(gap, dimmed()), Span::styled(key, accent()), Span::styled(format!(" {word}"), dimmed())]);
+        spans.extend([Span::styled(gap, DIMMED), Span::styled(key, ACCENT), Span::styled(format!(" {word}"), DIMMED)]);
         used += own;
     }
     Line::from(spans)

@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::app::{App, Until};
 use crate::draw::clock::Clock;
-use crate::draw::pieces::{accent, bad, bold, chosen, cut, dim, dimmed, fitted, scrolled_to, styled, urgent, wrapped};
+use crate::draw::pieces::{ACCENT, BAD, BOLD, CHOSEN, DIMMED, URGENT, cut, dim, fitted, scrolled_to, styled, wrapped};
 use crate::gate::Shown;
 use crate::row::Row;
 use crate::search::Search;
@@ -19,8 +19,7 @@ use crate::targets::Target;
 use askbox_cli::person::Named;
 use askbox_cli::terminal::columns::{padded, width};
 use askbox_mailbox::text::{excerpt, one_line};
-use askbox_peers::machines::offer_state;
-use askbox_peers::machines::offer_state::Stands;
+use askbox_peers::machines::offer_state::{self, Stands};
 
 /// The minimum number of columns for showing the asker in its own column.
 const WITH_ASKER: usize = 70;
@@ -34,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
     let mut lines = above(app, columns);
     let rows = usize::from(area.height).saturating_sub(lines.len());
     app.waiting.page.set(isize::try_from(rows).unwrap_or(1).max(1));
-    let from = scrolled_to(app.waiting.at(), rows, shown.len());
+    let from = scrolled_to(app.waiting.at, rows, shown.len());
     let visible = &shown[from.min(shown.len())..shown.len().min(from + rows)];
     let cells: Vec<_> = visible.iter().map(|row| Cells::of_row(row, app, clock)).collect();
     let widths = Widths::fitting(&cells, columns);
@@ -42,19 +41,19 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
     for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
         let y = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         app.targets.borrow_mut().add(Rect { y, height: 1, ..area }, Target::Row(row.address.clone()));
-        let is_chosen = from + n == app.waiting.at();
+        let is_chosen = from + n == app.waiting.at;
         let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
-        let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), accent())];
+        let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), ACCENT)];
         words.extend(widths.line(row, cells, &search));
         let line = fitted(&words, columns);
         lines.push(match (is_chosen, row.facts.is_event || cells.is_dim) {
-            (true, _) => line.style(chosen()),
-            (_, true) => line.style(dimmed()),
+            (true, _) => line.style(CHOSEN),
+            (_, true) => line.style(DIMMED),
             _ => line,
         });
     }
     if shown.is_empty() {
-        lines.extend(nothing(app).into_iter().flat_map(|words| wrapped(words, columns)).map(|line| line.style(dimmed())));
+        lines.extend(nothing(app).into_iter().flat_map(|words| wrapped(words, columns)).map(|line| line.style(DIMMED)));
     }
     frame.render_widget(Paragraph::new(lines), area);
     Shown::whole_if(shown.is_empty() || rows > 0)
@@ -95,7 +94,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
         n => format!(" · {n} wait for events, not for you"),
     };
     let (shown, filter) = (app.waiting.shown().len(), app.waiting.filter());
-    let position = if shown > 1 { format!("{}/{shown}", app.waiting.at() + 1) } else { shown.to_string() };
+    let position = if shown > 1 { format!("{}/{shown}", app.waiting.at + 1) } else { shown.to_string() };
     let position = match (filter.is_empty(), shown) {
         (false, _) => format!(" · {position} with \"{filter}\""),
         (true, 0 | 1) => String::new(),
@@ -105,10 +104,10 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
     let whole = format!("{waiting}{events}{position}");
     let left = if width(&whole) <= columns { whole } else { cut(&format!("{waiting}{position}"), columns) };
     let held_up = app.held_up_by.filter(|_| matches!(app.until, Until::Left));
-    let held_up = held_up.map(|cause| Span::styled(cause.in_short().unwrap_or_default(), urgent()));
+    let held_up = held_up.map(|cause| Span::styled(cause.in_short().unwrap_or_default(), URGENT));
     let asked = app.heard.now.being_asked();
-    let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), dimmed()));
-    let mut line = Line::from(Span::styled(left, bold()));
+    let asked = (!asked.is_empty()).then(|| Span::styled(cut(&format!("asking {} …", asked.join(", ")), 40), DIMMED));
+    let mut line = Line::from(Span::styled(left, BOLD));
     let both = match (&asked, &held_up) {
         (Some(asked), Some(held_up)) => vec![asked.clone(), Span::raw(" · "), held_up.clone()],
         _ => Vec::new(),
@@ -129,7 +128,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
 /// Notes above the list: answers that were not accepted, and machines that are not reached.
 fn notes(app: &App<'_>) -> Vec<(String, Style)> {
     let (offers, machines) = (app.sent.note(), app.heard.now.note());
-    [(offers, urgent()), (machines, dimmed())].into_iter().filter_map(|(note, style)| Some((note?, style))).collect()
+    [(offers, URGENT), (machines, DIMMED)].into_iter().filter_map(|(note, style)| Some((note?, style))).collect()
 }
 
 /// The cells of one row.
@@ -148,8 +147,8 @@ struct Cells {
 impl Cells {
     fn of_row(row: &Rc<Row>, app: &App<'_>, clock: &Clock) -> Self {
         let time = match row.facts.expires_at.filter(|_| !row.facts.is_event) {
-            Some(_) if row.is_overdue(clock.now()) => Some(("(overdue) ".to_owned(), bad())),
-            Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), urgent())),
+            Some(_) if row.is_overdue(clock.now) => Some(("(overdue) ".to_owned(), BAD)),
+            Some(at) if clock.is_soon(at) => Some((format!("(ends {}) ", clock.ahead(at)), URGENT)),
             _ => None,
         };
         let away = row.address.host.as_ref().and_then(|host| app.heard.now.machine(host)).filter(|machine| machine.is_stale());
@@ -169,7 +168,7 @@ impl Cells {
         });
         let is_dim = old.is_some() || sent.is_some();
         let or_dash = |words: &str| if words.is_empty() { "-".to_owned() } else { words.to_owned() };
-        let said = [sent, old].into_iter().flatten().map(|words| (words, urgent()));
+        let said = [sent, old].into_iter().flatten().map(|words| (words, URGENT));
         let age = row.facts.asked_at.map_or_else(|| "-".into(), |at| clock.age(at));
         Self {
             id: row.address.to_string(),
@@ -208,13 +207,13 @@ impl Widths {
     fn line(&self, row: &Row, cells: &Cells, search: &Search) -> Vec<(String, Style)> {
         let cell = |text: &str, columns: usize| if columns == 0 { String::new() } else { padded(&cut(text, columns), columns) + "  " };
         let mut words = marked(&cells.id, &cell(&cells.id, self.id), Style::default(), search);
-        words.push((cell(&cells.age, self.age), dimmed()));
-        words.extend(marked(&cells.project, &cell(&cells.project, self.project), dimmed(), search));
-        words.extend(marked(&cells.by, &cell(&cells.by, self.by), dimmed(), search));
+        words.push((cell(&cells.age, self.age), DIMMED));
+        words.extend(marked(&cells.project, &cell(&cells.project, self.project), DIMMED, search));
+        words.extend(marked(&cells.by, &cell(&cells.by, self.by), DIMMED, search));
         words.extend(cells.marks.clone());
         let style = match row.facts.priority {
-            _ if row.is_unreadable => bad(),
-            1.. => urgent().add_modifier(Modifier::BOLD),
+            _ if row.is_unreadable => BAD,
+            1.. => URGENT.add_modifier(Modifier::BOLD),
             _ => Style::default(),
         };
         words.extend(marked(&row.headline, &row.headline, style, search));
@@ -244,9 +243,9 @@ pub fn confirm(rows: &[Named], why: &str, columns: usize) -> Vec<Line<'static>> 
     let quoted = |words: &str| format!("\"{}\"", excerpt(words, 80));
     let reason = (!why.trim().is_empty()).then(|| dim(cut(&format!("with the reason {}", quoted(why)), columns)));
     let of_row = |row: &Named| {
-        let name = fitted(&[(format!("{}  ", row.address), bold()), (row.headline.clone(), Style::default())], columns);
+        let name = fitted(&[(format!("{}  ", row.address), BOLD), (row.headline.clone(), Style::default())], columns);
         let draft = format!("  not sent: your draft {}", quoted(&row.draft));
-        let draft = (!row.draft.is_empty()).then(|| Line::from(cut(&draft, columns)).style(urgent()));
+        let draft = (!row.draft.is_empty()).then(|| Line::from(cut(&draft, columns)).style(URGENT));
         std::iter::once(name).chain(draft)
     };
     reason.into_iter().chain(rows.iter().flat_map(of_row)).collect()

@@ -6,7 +6,7 @@ use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEn
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::draw::pieces::{self, bold, dim, flow, indented, wrapped};
+use crate::draw::pieces::{self, BOLD, dim, flow, indented, wrapped};
 use askbox_cli::terminal::columns::width;
 
 /// Markdown as lines of at most this many columns.
@@ -83,9 +83,9 @@ impl Page {
             Tag::Heading { level, .. } => {
                 self.end_paragraph();
                 let under = if level == HeadingLevel::H1 { Modifier::UNDERLINED } else { Modifier::empty() };
-                self.styles.push(bold().add_modifier(under));
+                self.styles.push(BOLD.add_modifier(under));
             }
-            Tag::Strong => self.styles.push(bold()),
+            Tag::Strong => self.styles.push(BOLD),
             Tag::Emphasis => self.styles.push(Style::default().add_modifier(Modifier::ITALIC)),
             Tag::Strikethrough => self.styles.push(Style::default().add_modifier(Modifier::CROSSED_OUT)),
             Tag::List(first) => {
@@ -259,7 +259,7 @@ impl Table {
             Line::from(spans)
         };
         let rule = widths.iter().map(|wide| "─".repeat(*wide)).collect::<Vec<_>>().join(GAP);
-        let mut lines = vec![line(&head).patch_style(bold()), dim(rule)];
+        let mut lines = vec![line(&head).patch_style(BOLD), dim(rule)];
         lines.extend(self.rows.iter().map(line));
         lines
     }
@@ -271,8 +271,7 @@ impl Table {
                 lines.push(Line::default());
             }
             for (n, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
-                let mut words: Cell =
-                    head.get(n).into_iter().flatten().map(|(words, style)| (words.clone(), style.patch(bold()))).collect();
+                let mut words: Cell = head.get(n).into_iter().flatten().map(|(words, style)| (words.clone(), style.patch(BOLD))).collect();
                 if !words.is_empty() {
                     words.push((": ".into(), Style::default()));
                 }

@@ -31,7 +31,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use crate::app::{App, Gone, Place};
 use crate::draw::clock::Clock;
-use crate::draw::pieces::{accent, bold, cut, dimmed, wrapped};
+use crate::draw::pieces::{ACCENT, BOLD, DIMMED, cut, framed, wrapped};
 use crate::gate::{CONFIRMS, Shown};
 use askbox_cli::person::{AtStake, Named};
 
@@ -115,7 +115,7 @@ fn parts(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Sho
     };
     let shown = shown.and(draw_panel(frame, panel, app));
     let is_asked_whole = !app.asks() || said.len() <= usize::from(foot.height);
-    frame.render_widget(Paragraph::new(said).style(bold()), foot);
+    frame.render_widget(Paragraph::new(said).style(BOLD), foot);
     frame.render_widget(Paragraph::new(keys::line(app, area.width.into())), keys);
     shown.and(Shown::whole_if(is_asked_whole))
 }
@@ -143,7 +143,7 @@ fn draw_panel(frame: &mut Frame<'_>, area: Rect, app: &App<'_>) -> Shown {
         (None, None) => return Shown::Whole,
     };
     let title = cut(&title, usize::from(area.width).saturating_sub(4));
-    let mut block = Block::default().borders(Borders::ALL).border_style(accent()).title(Line::from(title).style(bold()));
+    let mut block = Block::default().borders(Borders::ALL).border_style(ACCENT).title(Line::from(title).style(BOLD));
     let inner = block.inner(area);
     if let (Some(Together { questions, why, .. }), Some(panel)) = (declined_together(app), app.gate.panel()) {
         let lines = list::confirm(questions, why, inner.width.into());
@@ -174,7 +174,7 @@ fn whole_list(frame: &mut Frame<'_>, body: Rect, app: &App<'_>, clock: &Clock) -
         let wanted = list::wanted(app, body.width);
         let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(4, body.height / 2)), Constraint::Fill(1)]).areas(body);
         let shown = list::draw(frame, above, app, clock);
-        let inner = below_line(frame, below);
+        let inner = framed(frame, below, Borders::TOP, DIMMED);
         question::preview(frame, inner, app, clock);
         shown
     } else {
@@ -189,27 +189,17 @@ fn side_by_side(body: Rect) -> [Rect; 2] {
 
 /// Draws a vertical line, and returns the area to the right of it.
 fn beside(frame: &mut Frame<'_>, area: Rect) -> Rect {
-    let block = Block::default().borders(Borders::LEFT).border_style(dimmed());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = framed(frame, area, Borders::LEFT, DIMMED);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner }
-}
-
-/// Draws a horizontal line, and returns the area below it.
-fn below_line(frame: &mut Frame<'_>, area: Rect) -> Rect {
-    let block = Block::default().borders(Borders::TOP).border_style(dimmed());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    inner
 }
 
 fn draw_gone(frame: &mut Frame<'_>, area: Rect, gone: &Gone) {
     let columns = usize::from(area.width);
-    let mut lines = pieces::styled("This question is over.", columns, bold());
+    let mut lines = pieces::styled("This question is over.", columns, BOLD);
     lines.extend(wrapped(&gone.why, columns));
     if let Some(typed) = &gone.typed {
         lines.push(Line::default());
-        lines.extend(pieces::styled("What you typed was not sent:", columns, bold()));
+        lines.extend(pieces::styled("What you typed was not sent:", columns, BOLD));
         lines.extend(wrapped(typed, columns.saturating_sub(2)).into_iter().map(|line| pieces::indented(line, 2)));
     }
     lines.extend(gone.kept_in.iter().flat_map(|kept_in| wrapped(kept_in, columns)));
@@ -247,7 +237,7 @@ fn help(frame: &mut Frame<'_>, area: Rect, scrolled: usize) {
     let rows = usize::from(height).saturating_sub(2);
     let hidden = HELP.lines().count().saturating_sub(rows);
     let title = if hidden > scrolled { "keys · j: more" } else { "keys" };
-    let block = Block::default().borders(Borders::ALL).border_style(accent()).title(title);
+    let block = Block::default().borders(Borders::ALL).border_style(ACCENT).title(title);
     let lines: Vec<_> =
         HELP.lines().skip(scrolled.min(hidden)).map(|line| Line::from(cut(line, usize::from(width).saturating_sub(2)))).collect();
     frame.render_widget(Paragraph::new(lines).block(block), place);

@@ -2,11 +2,11 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::{Borders, Paragraph};
 
-use crate::draw::pieces::{accent, bad, bold, chosen, cut, dimmed, fitted, good, indented, scrolled_to, urgent, wrapped};
+use crate::draw::pieces::{ACCENT, BAD, BOLD, CHOSEN, DIMMED, GOOD, URGENT, cut, fitted, framed, indented, scrolled_to, wrapped};
 use crate::gate::Shown;
 use crate::sent::outcomes::{OutcomeState, Outcomes};
 use crate::targets::{Target, Targets};
@@ -21,7 +21,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mu
     let [above, below] = Layout::vertical([Constraint::Length(wanted.clamp(2, area.height.div_ceil(2))), Constraint::Fill(1)]).areas(area);
     let may_undo = outcomes.rows.iter().any(|row| row.may_be_taken_back);
     let undo = if may_undo { " · u takes an answer back before it is launched" } else { "" };
-    let mut lines = vec![Line::from(cut(&format!("What became of answered questions{undo}"), columns)).style(bold())];
+    let mut lines = vec![Line::from(cut(&format!("What became of answered questions{undo}"), columns)).style(BOLD)];
     if outcomes.rows.is_empty() {
         lines.push(Line::from(cut("No question was answered yet", columns)));
     }
@@ -33,26 +33,24 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mu
         let y = above.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         targets.add(Rect { y, height: 1, ..above }, Target::Outcome(row.at.clone()));
         let words = [
-            ((if n == outcomes.at { "> " } else { "  " }).to_owned(), accent()),
+            ((if n == outcomes.at { "> " } else { "  " }).to_owned(), ACCENT),
             (padded(row.state.word(), 11) + "  ", style(row.state)),
-            (padded(&row.since, 7) + "  ", dimmed()),
+            (padded(&row.since, 7) + "  ", DIMMED),
             (padded(&cut(&row.at.address().to_string(), id), id) + "  ", Style::default()),
             (format!("{} → {}", row.question, row.answer), Style::default()),
         ];
         let line = fitted(&words, columns);
-        lines.push(if n == outcomes.at { line.style(chosen()) } else { line });
+        lines.push(if n == outcomes.at { line.style(CHOSEN) } else { line });
     }
     frame.render_widget(Paragraph::new(lines), above);
     if let Some(chosen) = outcomes.chosen() {
-        let block = Block::default().borders(Borders::TOP).border_style(Style::default().add_modifier(Modifier::DIM));
-        let inner = block.inner(below);
-        frame.render_widget(block, below);
+        let inner = framed(frame, below, Borders::TOP, DIMMED);
         let room = usize::from(inner.width);
         let mut lines = wrapped(&chosen.question, room);
         for (name, value) in &chosen.details {
             let mut all = wrapped(value, room.saturating_sub(10)).into_iter();
             if let Some(mut first) = all.next() {
-                first.spans.insert(0, Span::styled(padded(name, 10), dimmed()));
+                first.spans.insert(0, Span::styled(padded(name, 10), DIMMED));
                 lines.push(first);
             }
             lines.extend(all.map(|line| indented(line, 10)));
@@ -64,10 +62,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mu
 
 fn style(state: OutcomeState) -> Style {
     match state {
-        OutcomeState::Here(Standing::Delivered) | OutcomeState::There(Stands::Accepted) => good(),
-        OutcomeState::Here(Standing::Parked) | OutcomeState::There(Stands::Refused | Stands::NotSent) => bad(),
+        OutcomeState::Here(Standing::Delivered) | OutcomeState::There(Stands::Accepted) => GOOD,
+        OutcomeState::Here(Standing::Parked) | OutcomeState::There(Stands::Refused | Stands::NotSent) => BAD,
         OutcomeState::Here(Standing::Running | Standing::Answered | Standing::Retrying)
-        | OutcomeState::There(Stands::Sending | Stands::Sent | Stands::Unconfirmed) => urgent(),
-        OutcomeState::Here(_) => dimmed(),
+        | OutcomeState::There(Stands::Sending | Stands::Sent | Stands::Unconfirmed) => URGENT,
+        OutcomeState::Here(_) => DIMMED,
     }
 }

@@ -1,7 +1,10 @@
 //! Lines that fit their width.
 
+use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders};
 
 use askbox_cli::ask_answer::question_text;
 use askbox_cli::terminal::{columns, fitted};
@@ -37,37 +40,25 @@ pub fn styled(words: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
     wrapped(words, columns).into_iter().map(|line| line.style(style)).collect()
 }
 
-pub fn bold() -> Style {
-    Style::default().add_modifier(Modifier::BOLD)
-}
-
-pub fn dimmed() -> Style {
-    Style::default().add_modifier(Modifier::DIM)
-}
-
+pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub const DIMMED: Style = Style::new().add_modifier(Modifier::DIM);
 /// The style for things to press a key for. The colours are the terminal's own sixteen. `NO_COLOR` turns them off.
-pub fn accent() -> Style {
-    Style::default().fg(Color::Cyan)
-}
-
+pub const ACCENT: Style = Style::new().fg(Color::Cyan);
 /// The style for urgent things.
-pub fn urgent() -> Style {
-    Style::default().fg(Color::Yellow)
-}
-
+pub const URGENT: Style = Style::new().fg(Color::Yellow);
 /// The style for late or failed things.
-pub fn bad() -> Style {
-    Style::default().fg(Color::Red)
-}
-
+pub const BAD: Style = Style::new().fg(Color::Red);
 /// The style for things that ended well.
-pub fn good() -> Style {
-    Style::default().fg(Color::Green)
-}
-
+pub const GOOD: Style = Style::new().fg(Color::Green);
 /// The style of the chosen line.
-pub fn chosen() -> Style {
-    Style::default().add_modifier(Modifier::REVERSED)
+pub const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
+
+/// Draws lines on these sides of the area, and returns the area within them.
+pub fn framed(frame: &mut Frame<'_>, area: Rect, sides: Borders, style: Style) -> Rect {
+    let block = Block::default().borders(sides).border_style(style);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
 }
 
 /// Styled words on one line, cut to this many columns with a `…`.
@@ -87,7 +78,7 @@ pub fn fitted(words: &[(String, Style)], columns: usize) -> Line<'static> {
 }
 
 pub fn dim(words: impl Into<String>) -> Line<'static> {
-    Line::from(words.into()).style(dimmed())
+    Line::from(words.into()).style(DIMMED)
 }
 
 /// A line shifted to the right.
@@ -141,7 +132,7 @@ mod tests {
     fn styled_words_flow_into_lines_that_fit() {
         let words = [
             ("one two ".to_owned(), Style::default()),
-            ("three-is-a-very-long-word".to_owned(), bold()),
+            ("three-is-a-very-long-word".to_owned(), BOLD),
             (" end".to_owned(), Style::default()),
         ];
         for columns in 6..40 {

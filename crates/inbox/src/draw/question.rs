@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::draw::answer::Below;
 use crate::draw::clock::Clock;
 use crate::draw::markdown;
-use crate::draw::pieces::{accent, bad, bold, clean, cut, dim, dimmed, fitted, good, indented, of_call, styled, urgent, wrapped};
+use crate::draw::pieces::{ACCENT, BAD, BOLD, DIMMED, GOOD, URGENT, clean, cut, dim, fitted, indented, of_call, styled, wrapped};
 use crate::gate::Shown;
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
@@ -76,14 +76,14 @@ fn scroll(frame: &mut Frame<'_>, area: Rect, line: Rect, body: Vec<Line<'static>
     let from = opened.scroll.draw(rows, total);
     let below = total.saturating_sub(from + rows);
     frame.render_widget(Paragraph::new(body.into_iter().skip(from).take(rows).collect::<Vec<_>>()), area);
-    let mut block = Block::default().borders(Borders::TOP).border_style(dimmed());
+    let mut block = Block::default().borders(Borders::TOP).border_style(DIMMED);
     if total > rows {
         let words = match (from, below) {
             (0, n) => format!(" {n} more lines: page down "),
             (n, 0) => format!(" {n} lines above: page up "),
             (above, below) => format!(" {above} lines above, {below} below "),
         };
-        block = block.title(Line::from(Span::styled(cut(&words, usize::from(line.width).saturating_sub(4)), accent())).right_aligned());
+        block = block.title(Line::from(Span::styled(cut(&words, usize::from(line.width).saturating_sub(4)), ACCENT)).right_aligned());
     }
     frame.render_widget(block, line);
 }
@@ -103,12 +103,12 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
                 let place = if question.is_batch() { format!("{}. ", n + 1) } else { String::new() };
                 let text = format!("{place}{}", part.question);
                 let rows = if question.approval.is_some() { of_call(&text, columns) } else { wrapped(&text, columns) };
-                lines.extend(rows.into_iter().map(|line| line.style(bold())));
+                lines.extend(rows.into_iter().map(|line| line.style(BOLD)));
                 if part.options.is_empty() {
-                    lines.extend(styled(&format!("  ({})", question_text::kind(part)), columns, dimmed()));
+                    lines.extend(styled(&format!("  ({})", question_text::kind(part)), columns, DIMMED));
                 }
                 for choice in &part.options.0 {
-                    let words = [(format!("  {}", choice.key), accent()), (format!("  {}", choice.description), Style::default())];
+                    let words = [(format!("  {}", choice.key), ACCENT), (format!("  {}", choice.description), Style::default())];
                     lines.push(fitted(&words, columns));
                 }
             }
@@ -116,7 +116,7 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
             lines.extend(about(app.sender.mailbox, shown, columns));
             lines
         }
-        Err(e) => styled(e, columns, bad()),
+        Err(e) => styled(e, columns, BAD),
     };
     if lines.len() > rows && rows > 1 {
         lines.truncate(rows - 1);
@@ -129,34 +129,34 @@ pub fn preview(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) 
 /// machine, also the state of an answer to it.
 fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> Vec<Line<'static>> {
     let question = shown.question();
-    let mut words = vec![(shown.address().to_string(), bold())];
-    let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), dimmed()), (text, style)]);
+    let mut words = vec![(shown.address().to_string(), BOLD)];
+    let mut say = |text: String, style: Style| words.extend([(" · ".to_owned(), DIMMED), (text, style)]);
     if question.approval.is_some() {
-        say("asks for a permission".into(), urgent());
+        say("asks for a permission".into(), URGENT);
     }
     if let Some(by) = &question.asked_by {
-        say(format!("by {}", excerpt(by, 40)), dimmed());
+        say(format!("by {}", excerpt(by, 40)), DIMMED);
     }
     match &question.live {
-        Some(live) => say(live.words(), dimmed()),
-        None if question.project() != "-" => say(question.project(), dimmed()),
+        Some(live) => say(live.words(), DIMMED),
+        None if question.project() != "-" => say(question.project(), DIMMED),
         None => {}
     }
     if let Some(at) = question.asked_at() {
         let age = clock.age(at);
-        say(if age == "now" { "just now".into() } else { format!("{age} ago") }, dimmed());
+        say(if age == "now" { "just now".into() } else { format!("{age} ago") }, DIMMED);
     }
     if let Some(priority) = question.priority.filter(|priority| *priority != 0) {
-        say(format!("priority {priority}"), if priority > 0 { urgent() } else { dimmed() });
+        say(format!("priority {priority}"), if priority > 0 { URGENT } else { DIMMED });
     }
     let mut lines = vec![fitted(&words, columns)];
     if let Some(at) = question.expires_at {
         let (clock_time, then) = (clock.moment(at), question_text::then_on_expiry(question, app.only_signed));
-        let (words, style) = match at <= clock.now() {
-            true if question.until.is_some() => (format!("in vain since {clock_time}"), dimmed()),
-            true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), bad()),
-            false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), urgent()),
-            false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), dimmed()),
+        let (words, style) = match at <= clock.now {
+            true if question.until.is_some() => (format!("in vain since {clock_time}"), DIMMED),
+            true => (format!("overdue for {}, since {clock_time}; {then}", clock.age(at)), BAD),
+            false if clock.is_soon(at) => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), URGENT),
+            false => (format!("ends {}, at {clock_time}; {then}", clock.ahead(at)), DIMMED),
         };
         lines.extend(styled(&words, columns, style));
     }
@@ -167,8 +167,8 @@ fn head(app: &App<'_>, shown: &ShownQuestion, columns: usize, clock: &Clock) -> 
         Some(_) => machines::while_away(machine),
         None => offer_state::notes_beforehand(machine, shown.round.id.question),
     });
-    lines.extend(before.into_iter().flat_map(|why| styled(&one_line(&why), columns, urgent())));
-    lines.extend(given.into_iter().flat_map(|news| styled(&one_line(&news), columns, urgent())));
+    lines.extend(before.into_iter().flat_map(|why| styled(&one_line(&why), columns, URGENT)));
+    lines.extend(given.into_iter().flat_map(|news| styled(&one_line(&news), columns, URGENT)));
     lines
 }
 
@@ -185,7 +185,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
                 1 => format!("1 of {} is not answered yet. Enter goes to it:", parts.len()),
                 open => format!("{open} of {} are not answered yet. Enter goes to the first of them:", parts.len()),
             };
-            stays.extend(styled(&head, columns, bold()));
+            stays.extend(styled(&head, columns, BOLD));
             return (stays, scrolls);
         }
         Some(part) if question.is_batch() => format!("{} of {}: {}", at + 1, parts.len(), part.question),
@@ -199,7 +199,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
         Some(_) => of_call(text, columns),
         None => wrapped(text, columns),
     };
-    let all: Vec<_> = lines_of(&words).into_iter().map(|line| line.style(bold())).collect();
+    let all: Vec<_> = lines_of(&words).into_iter().map(|line| line.style(BOLD)).collect();
     if all.len() <= most.max(2) {
         stays.extend(all);
         return (stays, scrolls);
@@ -209,7 +209,7 @@ fn asked(opened: &Opened, columns: usize, most: usize) -> (Vec<Line<'static>>, V
     let keep = lines_of(first).len().min(most.max(1));
     let mut all = lines_of(&words);
     let rest = all.split_off(keep.min(all.len()));
-    stays.extend(all.into_iter().map(|line| line.style(bold())));
+    stays.extend(all.into_iter().map(|line| line.style(BOLD)));
     let lead_in = std::mem::replace(&mut scrolls, rest);
     scrolls.push(Line::default());
     scrolls.extend(lead_in);
@@ -222,7 +222,7 @@ fn about(mailbox: &Mailbox, shown: &ShownQuestion, columns: usize) -> Vec<Line<'
     // The paths of another machine lead to files that are not here.
     let mailbox = shown.host.is_none().then_some(mailbox);
     for line in question_text::origin(mailbox, &shown.round) {
-        let mut rows = styled(&one_line(&line), columns.saturating_sub(2), dimmed()).into_iter();
+        let mut rows = styled(&one_line(&line), columns.saturating_sub(2), DIMMED).into_iter();
         lines.extend(rows.next());
         lines.extend(rows.map(|line| indented(line, 2)));
     }
@@ -245,19 +245,19 @@ pub fn lines(mailbox: Option<&Mailbox>, shown: &ShownQuestion, columns: usize) -
 
 fn one(file: &ShownFile, room: Room, shown: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default()];
-    lines.extend(styled(&file.head(), columns, if file.is_damaged() { bad() } else { bold() }));
+    lines.extend(styled(&file.head(), columns, if file.is_damaged() { BAD } else { BOLD }));
     let address = shown.address();
     if file.is_image() {
         let command = format!("to see it: ask-answer show {address} --attachment {} > FILE", text::path_word(&file.about.name));
-        lines.extend(styled(&command, columns, accent()));
+        lines.extend(styled(&command, columns, ACCENT));
     }
     let beginning = file.beginning(&room);
     for (says, line) in &beginning.lines {
         let style = match says {
             Says::Nothing => Style::default(),
-            Says::Added => good(),
-            Says::Removed => bad(),
-            Says::Hunk => accent(),
+            Says::Added => GOOD,
+            Says::Removed => BAD,
+            Says::Hunk => ACCENT,
         };
         let rows = fitted::wrapped(&clean(line), columns.saturating_sub(2));
         let rows = if rows.is_empty() { vec![String::new()] } else { rows };

@@ -72,7 +72,7 @@ pub struct Panel {
 impl Panel {
     /// True if the panel names questions, and some of the names were not on the screen yet.
     pub fn hides_names(&self) -> bool {
-        matches!(self.at_stake, AtStake::DeclinedTogether { .. }) && !self.names.was_seen()
+        matches!(self.at_stake, AtStake::DeclinedTogether { .. }) && !self.names.was_seen
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::question::draft::{Choosable, Draft, PartDraft};
-use crate::sender::{self, RoundAt};
+use crate::sender;
 use crate::text_window::{self, Asking, Typed};
 use askbox_cli::ask_answer::edit_call;
-use askbox_mailbox::address::HostName;
+use askbox_mailbox::address::{HostName, RoundAt};
 use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, Time, WorkflowId, disk, round, time};
 
 /// The folder that [`keep_in`] was given.

@@ -221,7 +221,7 @@ impl Opened {
 
     /// Gives the part's current answer.
     fn enter(&self) -> Act {
-        if self.shown.question().approval.is_some() && !self.scroll.was_seen() {
+        if self.shown.question().approval.is_some() && !self.scroll.was_seen {
             return Act::Say(Cow::Borrowed("see all of the call before you allow it: page down and page up show the rest"));
         }
         let Some(part) = self.draft.part() else { return Act::Nothing };

@@ -1,8 +1,9 @@
 //! Reads and changes this machine's mailbox.
 
-use crate::sender::{RoundAt, Seen, Sender, Sent, ShownQuestion};
+use crate::sender::{Seen, Sender, Sent, ShownQuestion};
 use askbox_cli::ask_answer::answering;
 use askbox_cli::{person, program};
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::documents::shown::is_same;
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
@@ -18,10 +19,7 @@ pub(super) fn send(sender: Sender<'_>, shown: &ShownQuestion, answer: Answer) ->
     let decision = Decision::by(caller, On::question(&shown.round.id, shown.question())?).in_own_words();
     orphans::end_waiting(mailbox, &shown.round.id.workflow)?;
     let accepted = accept::answer(mailbox, &shown.round.id.workflow, decision, answer)?;
-    let words = match accepted.answer.value {
-        Some(_) => answering::acknowledged(&accepted),
-        None => accepted.answer.word().into(),
-    };
+    let words = answering::acknowledged(&accepted.question, &accepted.answer);
     // The operator may have changed the configuration since the inbox was opened.
     context.reload();
     let hold_up = person::hold_up(context, mailbox, &accepted.question);

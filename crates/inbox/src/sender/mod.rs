@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use askbox_cli::person::Decision;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::address::{Address, HostName, RoundAt};
 use askbox_mailbox::round::Round;
-use askbox_mailbox::{Answer, Caller, Error, Mailbox, Question, QuestionId, Result, RoundId, disk, round};
+use askbox_mailbox::{Answer, Caller, Error, Mailbox, Question, QuestionId, Result, disk, round};
 use askbox_run::asking::end::End;
 use askbox_run::asking::next_prompt;
 use askbox_run::story::Teller;
@@ -157,27 +157,6 @@ impl Sender<'_> {
 /// An error as one line.
 pub fn in_one_line(error: Error) -> String {
     program::message(&disk::explain_missing(error))
-}
-
-/// A round of this machine or of another one. Rounds on two machines may have the same ids.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct RoundAt {
-    /// The other machine, or `None` for this one.
-    pub host: Option<HostName>,
-    /// The round on its machine.
-    pub round: RoundId,
-}
-
-impl RoundAt {
-    /// A round of this machine.
-    pub fn here(round: RoundId) -> Self {
-        Self { host: None, round }
-    }
-
-    /// The address where its question waits or waited.
-    pub fn address(&self) -> Address {
-        Address { host: self.host.clone(), workflow: self.round.workflow.clone() }
-    }
 }
 
 /// A question as it was read. The person's answer is for exactly this question, and not for one that took its place.

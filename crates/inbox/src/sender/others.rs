@@ -2,16 +2,16 @@
 //! screen must change, it wakes the inbox. Only at its end does the inbox wait a moment for a machine.
 
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
 use crate::sender::machines::Machines;
-use crate::sender::{CHANNEL, Offered, RoundAt, Seen, Sent, ShownQuestion};
+use crate::sender::{CHANNEL, Offered, Seen, Sent, ShownQuestion};
 use askbox_cli::ask_answer::answering;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::address::{Address, HostName, RoundAt};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
 use askbox_mailbox::documents::shown::is_same;
 use askbox_mailbox::{Answer, Caller, Error, Result, WorkflowId, text, thread};
@@ -44,10 +44,6 @@ impl Shared {
     fn new(latest: Machines) -> Arc<Self> {
         Arc::new(Self(Mutex::new(OthersState { peers: None, offered: Vec::new(), latest: Arc::new(latest) })))
     }
-
-    fn lock(&self) -> MutexGuard<'_, OthersState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Others {
@@ -60,7 +56,7 @@ impl Others {
         let shared = Shared::new(Machines::default());
         let (theirs, context) = (Arc::downgrade(&shared), context.clone());
         if let Err(e) = thread::start(move || follow(&theirs, &context, &ring)) {
-            shared.lock().latest = Arc::new(Machines::without(program::message(&e)));
+            thread::locked(&shared.0).latest = Arc::new(Machines::without(program::message(&e)));
         }
         Self(shared)
     }
@@ -72,11 +68,11 @@ impl Others {
 
     /// The latest state of the machines.
     pub fn latest(&self) -> Arc<Machines> {
-        Arc::clone(&self.0.lock().latest)
+        Arc::clone(&thread::locked(&self.0.0).latest)
     }
 
     fn peers(&self) -> Option<Arc<Peers>> {
-        self.0.lock().peers.clone()
+        thread::locked(&self.0.0).peers.clone()
     }
 
     /// The waiting question of a workflow on a machine, if it is known.
@@ -129,16 +125,15 @@ impl Others {
         let answer = check_answer::check(question, answer, Given::InOwnWords)?;
         let asked = Asked::of_document(shown.round.id.question, &shown.round.document)?;
         let offer = asked.offer(person, answer.clone(), true)?;
-        let in_words = |of_value: String| if answer.value.is_some() { of_value } else { answer.word().into() };
         let offered = Offered {
             id: offer.offer_id,
             title: text::excerpt(&question.title(), 200),
-            acknowledged: in_words(answering::acknowledged_as(question, &answer)),
+            acknowledged: answering::acknowledged(question, &answer),
             note: answer.note.clone(),
         };
-        let words = in_words(answering::in_words(&answer));
+        let words = answering::in_words(&answer);
         {
-            let mut state = self.0.lock();
+            let mut state = thread::locked(&self.0.0);
             state.offered.push(offered.id);
             let many = state.offered.len().saturating_sub(FOLLOWED);
             state.offered.drain(..many);
@@ -172,11 +167,11 @@ fn follow(shared: &Weak<Shared>, context: &Context, ring: &impl Fn()) {
     let peers = match opened {
         Ok(peers) => Arc::new(peers),
         Err(e) => {
-            ours.lock().latest = Arc::new(Machines::without(program::message(&e)));
+            thread::locked(&ours.0).latest = Arc::new(Machines::without(program::message(&e)));
             return ring();
         }
     };
-    ours.lock().peers = Some(Arc::clone(&peers));
+    thread::locked(&ours.0).peers = Some(Arc::clone(&peers));
     let peers_of = Arc::downgrade(&peers);
     drop((ours, peers));
     loop {
@@ -194,9 +189,9 @@ fn follow(shared: &Weak<Shared>, context: &Context, ring: &impl Fn()) {
 
 /// Reads the reports of the machines. Returns true if the screen must change.
 fn look(shared: &Shared, peers: &Peers) -> bool {
-    let offered = shared.lock().offered.clone();
+    let offered = thread::locked(&shared.0).offered.clone();
     let now = Machines::seen_by(peers, &offered);
-    let mut state = shared.lock();
+    let mut state = thread::locked(&shared.0);
     if now.looks_like(&state.latest) {
         return false;
     }

@@ -6,7 +6,8 @@ use uuid::Uuid;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
 use crate::sender::machines::Machines;
-use crate::sender::{Offered, Others, RoundAt, Sender, Sent};
+use crate::sender::{Offered, Others, Sender, Sent};
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::documents::offer::{Decided, Verdict};
 use askbox_mailbox::{Time, time};
 use askbox_peers::Progress;
@@ -16,7 +17,7 @@ use askbox_run::asking::end::End;
 /// The answers that were sent, the newest last.
 #[derive(Debug, Default)]
 pub struct FromHere {
-    all: Vec<SentAnswer>,
+    pub all: Vec<SentAnswer>,
     /// The rounds that were declined together.
     together: Vec<Vec<RoundAt>>,
 }
@@ -33,14 +34,6 @@ pub struct News {
 }
 
 impl FromHere {
-    pub fn push(&mut self, given: SentAnswer) {
-        self.all.push(given);
-    }
-
-    pub fn all(&self) -> &[SentAnswer] {
-        &self.all
-    }
-
     /// Notes that these rounds of this machine were declined together, so that they are taken back together.
     pub fn together(&mut self, rounds: &[RoundAt]) {
         self.together.push(rounds.to_vec());

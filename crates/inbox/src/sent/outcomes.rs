@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sender::{self, RoundAt};
+use crate::sender;
 use crate::sent::from_here::SentAnswer;
+use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::{AnswerValue, Mailbox, RoundId, text, time};
 use askbox_peers::machines::offer_state::Stands;

@@ -82,15 +82,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let waits = asked(&question.1)?;
             let typed = &waits.document()?.typed;
             let on = seen_as(reply.round.as_ref(), &question.1)?;
-            let mut answer = match &reply.file {
-                Some(file) => {
-                    let bytes = program::read_input(file, answering::MAX_JSON)?;
-                    answering::from_json(typed, &bytes, &person).map_err(|e| program::in_input(file, e))?
-                }
-                None => person.value(answering::from_arguments(typed, args)?),
-            };
-            answer.note = reply.note.clone().or(answer.note);
-            send(args, &question, on, answer, &person)
+            send(args, &question, on, answering::given(typed, args, &person)?, &person)
         }
     }
 }
@@ -360,8 +352,7 @@ fn acknowledge(args: &AskAnswer, address: &Address, question: &askbox_mailbox::Q
         }))?;
         return Ok(0);
     }
-    let words = if answer.value.is_some() { answering::acknowledged_as(question, answer) } else { answer.word().into() };
-    program::print(&format!("{address}: {words}; accepted by {host}\n"))?;
+    program::print(&format!("{address}: {}; accepted by {host}\n", answering::acknowledged(question, answer)))?;
     Ok(0)
 }
 

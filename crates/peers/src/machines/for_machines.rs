@@ -11,12 +11,11 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use serde_json::value::RawValue;
 
 use crate::lines::{ALIVE_EVERY, Line};
 use askbox_cli::args::common::Common;
+use askbox_cli::hangup;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
@@ -70,14 +69,14 @@ struct Changed {
 
 impl Changes {
     fn note(&self, note: impl FnOnce(&mut Changed)) {
-        note(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        note(&mut thread::locked(&self.state));
         self.woken.notify_all();
     }
 
     /// Waits for the first change, for `limit` at most. Returns the changes.
     fn wait(&self, limit: Duration) -> Changed {
         let end = Instant::now() + limit;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = thread::locked(&self.state);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if state.ended || state.anywhere || !state.at.is_empty() || left.is_zero() {
@@ -244,14 +243,9 @@ fn end_with_the_reader(changes: &Arc<Changes>) -> Result<()> {
     let theirs = Arc::clone(changes);
     thread::start(move || {
         #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
-        let out = io::stdout();
-        let mut fds = [PollFd::new(&out, PollFlags::empty())];
-        while !fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-            if poll(&mut fds, None).is_err_and(|e| e != Errno::INTR) {
-                return;
-            }
+        if hangup::wait(io::stdout()) {
+            theirs.note(|changed| changed.ended = true);
         }
-        theirs.note(|changed| changed.ended = true);
     })
     .map(drop)
 }
@@ -266,7 +260,7 @@ pub(super) fn take_offer(mailbox: &Mailbox, context: &Context, file: &Path) -> R
                 Decided::Invalid => 5,
                 Decided::Lost | Decided::Closed | Decided::Changed => 4,
             };
-            program::print_json_text(&Line::Verdict(verdict).to_json()?)?;
+            program::print_json_text(&Line::Verdict { verdict }.to_json()?)?;
             Ok(status)
         }
         Err(e) => {

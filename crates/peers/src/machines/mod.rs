@@ -51,9 +51,7 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
         Some(Command::List { filter, live, host, .. }) => {
             listing::run(&args.common, context, &filter::with_live(filter, *live), host.as_ref())
         }
-        Some(Command::Edit { id, input, round, note }) => {
-            edit::edit(&args, context, id, &edit::Given { input: input.as_deref(), seen: round.as_ref(), note: note.as_deref() })
-        }
+        Some(Command::Edit { id, .. }) => edit::edit(&args, context, id),
         _ => answer::run(&args, context, open),
     }
 }

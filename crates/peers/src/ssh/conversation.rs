@@ -221,19 +221,9 @@ pub(super) enum Ask<'a> {
 pub(super) fn command(host: &HostName, config: &PeerConfig, folder: Option<&Path>, ask: Ask<'_>) -> Command {
     let mut command = Command::new("ssh");
     command.args(["-T", "-a", "-x"]);
-    for option in [
-        "BatchMode=yes",
-        "ConnectTimeout=10",
-        "ConnectionAttempts=1",
-        "ServerAliveInterval=5",
-        "ServerAliveCountMax=3",
-        "ClearAllForwardings=yes",
-        "PermitLocalCommand=no",
-        "EscapeChar=none",
-        "LogLevel=ERROR",
-    ] {
-        command.arg("-o").arg(option);
-    }
+    let talk = "BatchMode=yes ConnectTimeout=10 ConnectionAttempts=1 ServerAliveInterval=5 ServerAliveCountMax=3 LogLevel=ERROR";
+    let refuse = "ClearAllForwardings=yes PermitLocalCommand=no EscapeChar=none";
+    command.args([talk, refuse].iter().flat_map(|options| options.split(' ')).flat_map(|option| ["-o", option]));
     match folder.and_then(|folder| control_path(folder, host)) {
         Some(path) => {
             let path = [b"ControlPath=", path.as_os_str().as_bytes()].concat();

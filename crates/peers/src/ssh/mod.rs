@@ -209,13 +209,13 @@ impl SshPeer {
             }
             Line::Listed => {
                 is_listed.set(true);
-                report(Change::Listed { host });
+                report(Change::Listed(host));
             }
             Line::Failed { error, hint } => {
                 return Err(Problem::passing(format!("{host}: {}", text::excerpt(&error, 300)), text::excerpt(&hint, 300)));
             }
-            Line::Hello { no_mailbox, .. } => report(Change::Mailbox { host, missing: missing(no_mailbox) }),
-            Line::Alive | Line::Verdict(_) | Line::Unknown => report(Change::Heard { host, at: time::now() }),
+            Line::Hello { no_mailbox, .. } => report(Change::Mailbox(host, missing(no_mailbox))),
+            Line::Alive | Line::Verdict { .. } | Line::Unknown => report(Change::Heard(host, time::now())),
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ impl SshPeer {
         loop {
             match ssh.next(end.saturating_duration_since(Instant::now()), None) {
                 Next::Line(line) => match Line::read(&line) {
-                    Some(Line::Verdict(verdict)) if verdict.offer_id == id => return Ok(bounded(verdict)),
+                    Some(Line::Verdict { verdict }) if verdict.offer_id == id => return Ok(bounded(verdict)),
                     Some(Line::Failed { error, hint }) => {
                         let said = format!("{}: {}", self.host, text::excerpt(&error, 300));
                         return Err(not_sent(Problem::lasting(said, text::excerpt(&hint, 300))));
@@ -269,8 +269,8 @@ impl Peer for SshPeer {
             Ok(connected) => connected,
             Err(problem) => return problem,
         };
-        report(Change::Begins { host: self.host.clone(), version });
-        report(Change::Mailbox { host: self.host.clone(), missing });
+        report(Change::Begins(self.host.clone(), version));
+        report(Change::Mailbox(self.host.clone(), missing));
         let (is_listed, mut told, mut minute) = (Cell::new(false), 0, Instant::now());
         loop {
             match ssh.next(SILENT_FOR, Some(stop)) {

@@ -38,10 +38,9 @@ pub struct Devices {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Book {
-    #[serde(default)]
     links: Vec<Link>,
-    #[serde(default)]
     devices: Vec<Device>,
 }
 
@@ -49,7 +48,6 @@ struct Book {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Link {
     sha256: String,
-    #[serde(default)]
     device: Option<String>,
     expires_at: Time,
     /// The signature by the key of `answers.sign_key`, if there is one.
@@ -69,7 +67,6 @@ pub struct Device {
     pub seen_at: Time,
     /// The hash of the browser that pressed the button. An entry without one is from before the paths of devices: its cookie went to every
     /// port of the page's host, so it does not count any more.
-    #[serde(default)]
     browser: Option<String>,
     /// The signature by the key of `answers.sign_key`, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use askbox_mailbox::thread;
 use tokio::sync::oneshot;
 
 /// The maximum number of strangers at once, without new connections.
@@ -75,7 +76,7 @@ impl Places {
 
     fn take_at(&self, now: Instant) -> Place {
         let (kept, taken) = oneshot::channel();
-        let mut all = self.lock();
+        let mut all = thread::locked(&self.taken);
         let makes_room = |oldest: &Stranger| now.duration_since(oldest.since) >= JUST_COME;
         while all.strangers.len() >= self.most || all.strangers.len() >= MAX_STRANGERS && all.strangers.front().is_some_and(makes_room) {
             all.strangers.pop_front();
@@ -88,11 +89,7 @@ impl Places {
 
     /// Ends the oldest stranger, because the system has no room for one more connection.
     pub fn make_room(&self) {
-        self.lock().strangers.pop_front();
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        thread::locked(&self.taken).strangers.pop_front();
     }
 }
 
@@ -105,7 +102,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut all = self.caller.places.lock();
+        let mut all = thread::locked(&self.caller.places.taken);
         if self.caller.is_known() {
             all.signed_in -= 1;
         } else {
@@ -118,7 +115,7 @@ impl Caller {
     /// Notes that the connection has shown a session, so that it no longer makes room for others.
     pub fn is_signed_in(&self) {
         self.has_shown.store(true, Ordering::Relaxed);
-        let mut all = self.places.lock();
+        let mut all = thread::locked(&self.places.taken);
         if self.is_known() || all.signed_in >= MAX_SIGNED_IN {
             return;
         }
@@ -167,7 +164,7 @@ mod tests {
         strangers[0].caller().is_signed_in();
         assert!(!strangers[0].caller().is_known(), "its place is taken");
         drop((next, strangers, person));
-        let all = places.lock();
+        let all = thread::locked(&places.taken);
         assert_eq!((all.strangers.len(), all.signed_in), (0, 0));
     }
 
@@ -182,9 +179,9 @@ mod tests {
             assert!(is_over(&mut strangers[0]), "{files}");
             // After a flood of new connections, only the usual number is kept.
             strangers.push(places.take_at(now + JUST_COME));
-            assert_eq!(places.lock().strangers.len(), MAX_STRANGERS, "{files}");
+            assert_eq!(thread::locked(&places.taken).strangers.len(), MAX_STRANGERS, "{files}");
             places.make_room();
-            assert_eq!(places.lock().strangers.len(), MAX_STRANGERS - 1, "{files}");
+            assert_eq!(thread::locked(&places.taken).strangers.len(), MAX_STRANGERS - 1, "{files}");
         }
     }
 

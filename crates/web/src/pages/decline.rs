@@ -17,8 +17,8 @@ use crate::send::{self, CHANNEL};
 use crate::site::Visit;
 use askbox_cli::person::Decision;
 use askbox_cli::program;
-use askbox_mailbox::address::{Address, HostName};
-use askbox_mailbox::{Error, Folder, Result, RoundId, Shown, text};
+use askbox_mailbox::address::RoundAt;
+use askbox_mailbox::{Error, Folder, Result, Shown, text};
 use askbox_peers::machines::answer;
 
 /// The maximum number of questions that are declined together, and of those on other machines: each of these takes a connection.
@@ -52,37 +52,19 @@ struct Declined {
     said: String,
 }
 
-/// A round in a form: `WORKFLOW/QUESTION`, with `HOST:` in front on another machine.
-#[derive(Debug, Clone)]
-struct Named {
-    host: Option<HostName>,
-    round: RoundId,
-}
-
-impl Named {
-    fn parse(text: &str) -> Result<Self> {
-        let (address, question) = text.split_once('/').ok_or_else(|| Error::usage("the form names no question", "load the page again"))?;
-        let Address { host, workflow } = address.parse()?;
-        Ok(Self { host, round: RoundId { workflow, question: question.parse()? } })
-    }
-
-    fn id(&self) -> String {
-        Address { host: self.host.clone(), workflow: self.round.workflow.clone() }.to_string()
-    }
-
-    fn path(&self) -> String {
-        format!("/q/{}/{}", self.id(), self.round.question)
-    }
+/// Reads a round in a form: `WORKFLOW/QUESTION`, with `HOST:` in front on another machine.
+fn named(text: &str) -> Result<RoundAt> {
+    let (address, question) = text.split_once('/').ok_or_else(|| Error::usage("the form names no question", "load the page again"))?;
+    RoundAt::parse(address, question)
 }
 
 /// `POST /decline`: shows the chosen questions. With `act=decline`, declines those that were shown.
-pub async fn decline(visit: Visit, Extension(posted): Extension<Posted>) -> Response {
-    let make = move |visit: &Visit| if posted.get("act") == Some("decline") { declined(visit, &posted) } else { asked(visit, &posted) };
-    visit.page(make).await
+pub fn decline(visit: &Visit, Extension(posted): Extension<Posted>) -> Result<Response> {
+    if posted.get("act") == Some("decline") { declined(visit, &posted) } else { asked(visit, &posted) }
 }
 
 fn asked(visit: &Visit, posted: &Posted) -> Result<Response> {
-    let chosen: Vec<Named> = posted.all("these").map(Named::parse).collect::<Result<_>>()?;
+    let chosen: Vec<_> = posted.all("these").map(named).collect::<Result<_>>()?;
     let elsewhere = chosen.iter().filter(|named| named.host.is_some()).count();
     if chosen.is_empty() {
         return Err(Error::usage("no question was chosen", "go back, and choose some"));
@@ -95,14 +77,14 @@ fn asked(visit: &Visit, posted: &Posted) -> Result<Response> {
     for named in chosen {
         match whole(visit, &named) {
             Ok(form) => questions.push(form),
-            Err(e) => left_out.push((named.id(), program::message(&e))),
+            Err(e) => left_out.push((named.address().to_string(), program::message(&e))),
         }
     }
     Ok(reply::html(StatusCode::OK, &DeclinePage { frame: Frame::new(visit, "inbox"), questions, left_out }))
 }
 
 /// The whole question, as its own page shows it.
-fn whole(visit: &Visit, named: &Named) -> Result<QuestionForm> {
+fn whole(visit: &Visit, named: &RoundAt) -> Result<QuestionForm> {
     let over = || Error::not_found("it does not wait any more", "");
     let Some(host) = &named.host else {
         let found = question::find(&visit.site.mailbox, &named.round)?;
@@ -113,7 +95,7 @@ fn whole(visit: &Visit, named: &Named) -> Result<QuestionForm> {
     };
     let question = remote_question::waiting(visit, host, &named.round).ok_or_else(over)?;
     let form = QuestionForm::new(&visit.site, None, &answer::as_round(&question)?, &Filled::default())?;
-    Ok(QuestionForm { workflow: named.id(), host: Some(host.to_string()), ..form })
+    Ok(QuestionForm { workflow: named.address().to_string(), host: Some(host.to_string()), ..form })
 }
 
 fn declined(visit: &Visit, posted: &Posted) -> Result<Response> {
@@ -123,17 +105,18 @@ fn declined(visit: &Visit, posted: &Posted) -> Result<Response> {
         // Each question is named with the hash of what was shown of it.
         let (named, shown) =
             these.split_once(' ').ok_or_else(|| Error::usage("the form does not say what was shown", "load the page again"))?;
-        let (named, shown): (Named, Shown) = (Named::parse(named)?, shown.parse()?);
+        let (named, shown) = (self::named(named)?, shown.parse()?);
         let result = decline_one(visit, &named, shown, Decision::Decline(why.clone()));
         let is_done = result.is_ok();
         let said = result.unwrap_or_else(|e| format!("not declined: {}", text::one_line(&program::message(&e))));
-        results.push(Declined { id: named.id(), path: named.path(), is_done, said });
+        let id = named.address().to_string();
+        results.push(Declined { path: format!("/q/{id}/{}", named.round.question), id, is_done, said });
     }
     let count = results.iter().filter(|result| result.is_done).count();
     Ok(reply::html(StatusCode::OK, &DeclinedPage { frame: Frame::new(visit, "inbox"), results, count }))
 }
 
-fn decline_one(visit: &Visit, named: &Named, shown: Shown, decision: Decision) -> Result<String> {
+fn decline_one(visit: &Visit, named: &RoundAt, shown: Shown, decision: Decision) -> Result<String> {
     if let Some(host) = &named.host {
         let question = remote_question::waiting(visit, host, &named.round);
         let question: Arc<_> = question.ok_or_else(|| Error::conflict("it does not wait any more", "see how it ended, there"))?;

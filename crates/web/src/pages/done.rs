@@ -9,6 +9,7 @@ use crate::pages::Frame;
 use crate::pages::outcome::Outcome;
 use crate::reply;
 use crate::site::Visit;
+use askbox_mailbox::Result;
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::overview::past_rounds;
 use askbox_peers::Progress;
@@ -60,17 +61,14 @@ impl Sent {
 }
 
 /// `/done`
-pub async fn show(visit: Visit) -> Response {
-    let make = |visit: &Visit| {
-        let site = &visit.site;
-        let frame = Frame::new(visit, "done");
-        let found = past_rounds::newest_first(&site.mailbox, None, None, Some(2 * SHOWN));
-        let rounds = found.filter_map(|found| found.ok()?.read(&site.mailbox).ok().flatten());
-        // Tasks and results of other workflows are left out: they were not answered by a person.
-        let questions = rounds.filter(|round| matches!(round.document.typed.content(), Content::Question));
-        let outcomes = questions.filter_map(|round| Outcome::read(site, &round).ok()).take(SHOWN).collect();
-        let sent = site.elsewhere.all_offered().iter().take(SHOWN).map(Sent::from_offer).collect();
-        Ok(reply::html(StatusCode::OK, &DonePage { frame, sent, outcomes }))
-    };
-    visit.page(make).await
+pub fn show(visit: &Visit, (): ()) -> Result<Response> {
+    let site = &visit.site;
+    let frame = Frame::new(visit, "done");
+    let found = past_rounds::newest_first(&site.mailbox, None, None, Some(2 * SHOWN));
+    let rounds = found.filter_map(|found| found.ok()?.read(&site.mailbox).ok().flatten());
+    // Tasks and results of other workflows are left out: they were not answered by a person.
+    let questions = rounds.filter(|round| matches!(round.document.typed.content(), Content::Question));
+    let outcomes = questions.filter_map(|round| Outcome::read(site, &round).ok()).take(SHOWN).collect();
+    let sent = site.elsewhere.all_offered().iter().take(SHOWN).map(Sent::from_offer).collect();
+    Ok(reply::html(StatusCode::OK, &DonePage { frame, sent, outcomes }))
 }

@@ -12,18 +12,17 @@ use crate::index::Row;
 use crate::pages::Frame;
 use crate::reply;
 use crate::site::{Site, Visit};
-use askbox_mailbox::time;
+use askbox_mailbox::{Result, time};
 
 /// The number of questions on one page.
 const ON_A_PAGE: usize = 40;
 
 /// The part of the inbox that is shown.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Part {
     /// The words that the questions must contain.
-    #[serde(default)]
     find: String,
-    #[serde(default)]
     page: usize,
     /// Set if the person chooses several questions.
     choose: Option<String>,
@@ -58,32 +57,29 @@ struct Card {
 }
 
 /// `/`
-pub async fn show(visit: Visit, Query(part): Query<Part>) -> Response {
-    let make = move |visit: &Visit| {
-        let site = &visit.site;
-        let rows = site.rows()?;
-        let fitting: Vec<_> = rows.iter().filter(|row| row.facts.fit(&row.id, &part.find)).collect();
-        let last = fitting.len().saturating_sub(1) / ON_A_PAGE;
-        let page = part.page.min(last);
-        let cards: Vec<_> = fitting.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE).map(|row| card(row)).collect();
-        let from = page * ON_A_PAGE;
-        Ok(reply::html(
-            StatusCode::OK,
-            &Inbox {
-                frame: Frame::new(visit, "inbox"),
-                found: fitting.len(),
-                from: from + 1,
-                to: from + cards.len(),
-                earlier: page.checked_sub(1),
-                later: (page < last).then_some(page + 1),
-                find: part.find,
-                choose: part.choose.is_some(),
-                cards,
-                notes: site.elsewhere.notes(),
-            },
-        ))
-    };
-    visit.page(make).await
+pub fn show(visit: &Visit, Query(part): Query<Part>) -> Result<Response> {
+    let site = &visit.site;
+    let rows = site.rows()?;
+    let fitting: Vec<_> = rows.iter().filter(|row| row.facts.fit(&row.id, &part.find)).collect();
+    let last = fitting.len().saturating_sub(1) / ON_A_PAGE;
+    let page = part.page.min(last);
+    let cards: Vec<_> = fitting.iter().skip(page * ON_A_PAGE).take(ON_A_PAGE).map(|row| card(row)).collect();
+    let from = page * ON_A_PAGE;
+    Ok(reply::html(
+        StatusCode::OK,
+        &Inbox {
+            frame: Frame::new(visit, "inbox"),
+            found: fitting.len(),
+            from: from + 1,
+            to: from + cards.len(),
+            earlier: page.checked_sub(1),
+            later: (page < last).then_some(page + 1),
+            find: part.find,
+            choose: part.choose.is_some(),
+            cards,
+            notes: site.elsewhere.notes(),
+        },
+    ))
 }
 
 fn card(row: &Arc<Row>) -> Card {

@@ -27,8 +27,8 @@ pub struct Outcome {
     pub question_id: String,
     /// The question in one line.
     pub title: String,
-    /// The state in one word, such as `delivered` or `running`.
-    pub state: &'static str,
+    /// Its state, for people to read.
+    pub status: Story,
     /// The answer to each part.
     pub answer: Vec<GivenPart>,
     /// The word for a refusal or for asking back.
@@ -39,16 +39,6 @@ pub struct Outcome {
     pub who: String,
     pub late: Vec<(String, String)>,
     pub steps: Vec<Step>,
-    /// The current work of the run.
-    pub now: Option<String>,
-    /// A sentence about an attempt that failed and is tried again.
-    pub retry: Option<String>,
-    pub why: Option<String>,
-    pub todo: Option<String>,
-    /// The command that lets the round go on, if `todo` does not name it.
-    pub next: Option<String>,
-    pub runner: Option<String>,
-    pub cost: Option<String>,
     /// The beginning of the result, as the agent wrote it.
     result: Option<String>,
     hosts: Hosts,
@@ -56,8 +46,6 @@ pub struct Outcome {
     pub can_be_undone: bool,
     /// True if a run of this round is on record. The session of a dialog is not a run of askbox.
     pub has_run: bool,
-    /// True if the state will still change.
-    pub goes_on: bool,
 }
 
 /// One step of an answer's progress.
@@ -74,18 +62,16 @@ impl Outcome {
     pub fn read(site: &Site, round: &Round) -> Result<Self> {
         let question = &round.document.typed;
         let teller = site.teller();
-        let status = teller.of_round_or_why(round.folder, &round.id, question);
+        let status = printable(teller.of_round_or_why(round.folder, &round.id, question));
         let run = record::latest(&site.mailbox, &round.id).ok().flatten();
         let answer = question.answer.as_ref();
         let is_taken_back = question.taken_back.is_some() && answer.is_none();
-        let live = status.live.as_ref();
         // The session of a dialog goes on by itself: no run is launched for the answer.
         let is_of_dialog = question.live.is_some();
         Ok(Self {
             workflow: round.id.workflow.to_string(),
             question_id: round.id.question.to_string(),
             title: text::excerpt(&question.title(), TITLE),
-            state: status.state.word(),
             answer: answer.map(|answer| filled_part::in_words(question, answer)).unwrap_or_default(),
             word: answer.map_or("", |answer| if answer.value.is_some() { "" } else { answer.word() }),
             is_own_words: answer.is_some_and(|a| a.value.as_ref().is_some_and(|v| !match_option::in_own_words(question, v).is_empty())),
@@ -93,18 +79,11 @@ impl Outcome {
             who: answer.map_or_else(|| story::in_words(round), Answer::who),
             late: question.late_answers.iter().map(|late| (late.who(), said(late))).collect(),
             steps: steps(&status, is_of_dialog),
-            now: live.filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
-            retry: retry(&status),
-            why: status.why.as_deref().map(text::printable),
-            todo: status.todo.as_deref().map(text::printable),
-            next: status.next_beside_todo().map(text::printable),
-            runner: status.runner_in_words(),
-            cost: status.cost_in_words(),
             result: status.result.as_deref().map(|result| text::beginning(result, RESULT)),
             hosts: site.hosts.clone(),
             can_be_undone: round.folder == Folder::Answered && answer.is_some_and(Answer::is_a_persons) && !is_taken_back,
             has_run: run.is_some() && !is_of_dialog,
-            goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
+            status,
         })
     }
 
@@ -130,6 +109,24 @@ pub fn beyond_its_line(question: &Question) -> String {
         return String::new();
     }
     if question.approval.is_some() { text::still_visible(whole) } else { text::printable(whole) }
+}
+
+/// The state with its sentences as they are shown.
+pub fn printable(mut status: Story) -> Story {
+    for words in [&mut status.why, &mut status.todo, &mut status.next] {
+        *words = words.as_deref().map(text::printable).filter(|words| !words.is_empty());
+    }
+    status
+}
+
+/// True if the state will still change.
+pub fn goes_on(status: &Story) -> bool {
+    status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted)
+}
+
+/// The current work of the run.
+pub fn now(status: &Story) -> Option<String> {
+    status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words))
 }
 
 /// A sentence about an attempt that failed, or was throttled, and is tried again.

@@ -18,7 +18,7 @@ use crate::taken_back::Draft;
 use askbox_cli::ask_answer::{answering, edit_call};
 use askbox_cli::person::Decision;
 use askbox_cli::program;
-use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::round::Round;
 use askbox_mailbox::transitions::undo;
 use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, attachments, read_question, round, text};
@@ -55,35 +55,29 @@ struct LostPage {
 }
 
 /// `/q/WORKFLOW`: leads to the workflow's newest question.
-pub async fn newest(visit: Visit, Path(address): Path<String>) -> Response {
-    let make = move |visit: &Visit| {
-        let Address { host, workflow } = address.parse()?;
-        if let Some(host) = host {
-            return remote_question::newest(visit, &host, &workflow);
-        }
-        let found = answering::question(&visit.site.mailbox, &workflow)?;
-        Ok(visit.go_to(&format!("/q/{workflow}/{}", found.id.question)))
-    };
-    visit.page(make).await
+pub fn newest(visit: &Visit, Path(address): Path<String>) -> Result<Response> {
+    let Address { host, workflow } = address.parse()?;
+    if let Some(host) = host {
+        return remote_question::newest(visit, &host, &workflow);
+    }
+    let found = answering::question(&visit.site.mailbox, &workflow)?;
+    Ok(visit.go_to(&format!("/q/{workflow}/{}", found.id.question)))
 }
 
 /// `GET /q/WORKFLOW/QUESTION`
-pub async fn show(visit: Visit, Path(id): Path<Names>, Query(wanted): Query<Wanted>) -> Response {
-    let make = move |visit: &Visit| {
-        let (host, id) = id.round()?;
-        if let Some(host) = host {
-            return remote_question::show(visit, &host, &id, wanted.again.is_some());
+pub fn show(visit: &Visit, (Path(id), Query(wanted)): (Path<Names>, Query<Wanted>)) -> Result<Response> {
+    let RoundAt { host, round: id } = id.round()?;
+    if let Some(host) = host {
+        return remote_question::show(visit, &host, &id, wanted.again.is_some());
+    }
+    let found = find(&visit.site.mailbox, &id)?;
+    match found.folder {
+        Folder::Pending => {
+            let taken_back = visit.site.taken_back.filled(&id, &found.document.typed, &visit.signed_in.device);
+            page(visit, &found, &taken_back, None)
         }
-        let found = find(&visit.site.mailbox, &id)?;
-        match found.folder {
-            Folder::Pending => {
-                let taken_back = visit.site.taken_back.filled(&id, &found.document.typed, &visit.signed_in.device);
-                page(visit, &found, &taken_back, None)
-            }
-            _ => outcome_page(visit, &found),
-        }
-    };
-    visit.page(make).await
+        _ => outcome_page(visit, &found),
+    }
 }
 
 /// The round in an address: `WORKFLOW/QUESTION`, or `HOST:WORKFLOW/QUESTION` for a round of another machine.
@@ -94,9 +88,8 @@ pub struct Names {
 }
 
 impl Names {
-    fn round(&self) -> Result<(Option<HostName>, RoundId)> {
-        let Address { host, workflow } = self.workflow.parse()?;
-        Ok((host, RoundId { workflow, question: self.question.parse()? }))
+    fn round(&self) -> Result<RoundAt> {
+        RoundAt::parse(&self.workflow, &self.question)
     }
 }
 
@@ -136,63 +129,57 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
 
 /// `GET /q/WORKFLOW/QUESTION/file/SHA256`: a whole file beside the question. A text is plain text with its invisible characters escaped, so
 /// that no browser takes it for something else.
-pub async fn file(visit: Visit, Path((workflow, question, sha256)): Path<(String, String, String)>) -> Response {
-    let make = move |visit: &Visit| {
-        let none = || Error::not_found("the question has no such file", "load its page again");
-        let (None, id) = Names { workflow, question }.round()? else { return Err(none()) };
-        let found = find(&visit.site.mailbox, &id)?;
-        let files = &found.document.typed.attachments;
-        let about = files.iter().find(|about| about.sha256 == sha256).ok_or_else(none)?;
-        let bytes = attachments::read(&visit.site.mailbox, &id, about)
-            .map_err(|damage| Error::failed(format!("{}: {damage}", about.words()), "ask the agent for it again"))?;
-        if about.kind.is_image() {
-            return Ok(reply::image(about.kind, bytes));
-        }
-        Ok(reply::plain(StatusCode::OK, text::visible(&String::from_utf8_lossy(&bytes)).trim_end_matches('\n')))
-    };
-    visit.page(make).await
+pub fn file(visit: &Visit, Path((workflow, question, sha256)): Path<(String, String, String)>) -> Result<Response> {
+    let none = || Error::not_found("the question has no such file", "load its page again");
+    let RoundAt { host: None, round: id } = RoundAt::parse(&workflow, &question)? else { return Err(none()) };
+    let found = find(&visit.site.mailbox, &id)?;
+    let files = &found.document.typed.attachments;
+    let about = files.iter().find(|about| about.sha256 == sha256).ok_or_else(none)?;
+    let bytes = attachments::read(&visit.site.mailbox, &id, about)
+        .map_err(|damage| Error::failed(format!("{}: {damage}", about.words()), "ask the agent for it again"))?;
+    if about.kind.is_image() {
+        return Ok(reply::image(about.kind, bytes));
+    }
+    Ok(reply::plain(StatusCode::OK, text::visible(&String::from_utf8_lossy(&bytes)).trim_end_matches('\n')))
 }
 
 /// `POST /q/WORKFLOW/QUESTION`
-pub async fn decide(visit: Visit, Extension(posted): Extension<Posted>, Path(id): Path<Names>) -> Response {
-    let make = move |visit: &Visit| {
-        let (host, id) = id.round()?;
-        if let Some(host) = host {
-            return remote_question::decide(visit, &host, &id, &posted);
-        }
-        let found = find(&visit.site.mailbox, &id)?;
-        let mut filled = Filled::read(&found.document.typed, &posted);
-        let shown = question_form::shown(&posted)?;
-        let decision = match filled.decide(&found.document.typed) {
-            Done::Decided(decision) => decision,
-            Done::Change(edited) => {
-                if found.folder != Folder::Pending || !shown.is_of(&found.document.typed) {
-                    let changed = Error::conflict("the question was changed while you read it", "look at it again");
-                    let error = (found.folder == Folder::Pending).then_some(&changed);
-                    return lost(visit, &id, &filled, None, error);
-                }
-                return match change_call::check(&found, &edit_call::refuse_rules(&visit.site.context), &edited) {
-                    Ok(()) => Ok(change_call::page(visit, None, &found, shown, &filled, &edited)),
-                    Err(e) => page(visit, &found, &filled, Some(program::message(&e))),
-                };
+pub fn decide(visit: &Visit, (Extension(posted), Path(id)): (Extension<Posted>, Path<Names>)) -> Result<Response> {
+    let RoundAt { host, round: id } = id.round()?;
+    if let Some(host) = host {
+        return remote_question::decide(visit, &host, &id, &posted);
+    }
+    let found = find(&visit.site.mailbox, &id)?;
+    let mut filled = Filled::read(&found.document.typed, &posted);
+    let shown = question_form::shown(&posted)?;
+    let decision = match filled.decide(&found.document.typed) {
+        Done::Decided(decision) => decision,
+        Done::Change(edited) => {
+            if found.folder != Folder::Pending || !shown.is_of(&found.document.typed) {
+                let changed = Error::conflict("the question was changed while you read it", "look at it again");
+                let error = (found.folder == Folder::Pending).then_some(&changed);
+                return lost(visit, &id, &filled, None, error);
             }
-            Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
-            Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
-        };
-        let person = visit.site.caller(&visit.signed_in, CHANNEL);
-        let sent = person.and_then(|person| send::send_decision(&visit.site.mailbox, &person, &id, shown, decision.clone()));
-        // Whatever the result, the inbox must show it at once.
-        visit.site.index.outdate();
-        match sent {
-            Ok(_) => Ok(visit.go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
-            // The value does not fit the question, so the question stays open.
-            Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) if found.folder == Folder::Pending => {
-                page(visit, &found, &filled, Some(program::message(&e)))
-            }
-            Err(e) => lost(visit, &id, &filled, Some(&decision), Some(&e)),
+            return match change_call::check(&found, &edit_call::refuse_rules(&visit.site.context), &edited) {
+                Ok(()) => Ok(change_call::page(visit, None, &found, shown, &filled, &edited)),
+                Err(e) => page(visit, &found, &filled, Some(program::message(&e))),
+            };
         }
+        Done::LeftOpen(_) if found.folder != Folder::Pending => return lost(visit, &id, &filled, None, None),
+        Done::LeftOpen(problem) => return page(visit, &found, &filled, problem.map(str::to_owned)),
     };
-    visit.page(make).await
+    let person = visit.site.caller(&visit.signed_in, CHANNEL);
+    let sent = person.and_then(|person| send::send_decision(&visit.site.mailbox, &person, &id, shown, decision.clone()));
+    // Whatever the result, the inbox must show it at once.
+    visit.site.index.outdate();
+    match sent {
+        Ok(_) => Ok(visit.go_to(&format!("/q/{}/{}#outcome", id.workflow, id.question))),
+        // The value does not fit the question, so the question stays open.
+        Err(e @ (Error::Invalid { .. } | Error::Usage { .. })) if found.folder == Folder::Pending => {
+            page(visit, &found, &filled, Some(program::message(&e)))
+        }
+        Err(e) => lost(visit, &id, &filled, Some(&decision), Some(&e)),
+    }
 }
 
 /// The page after a decision that was not accepted: somebody else was first, or another question is asked now. If the accepted answer is
@@ -249,19 +236,16 @@ pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
 }
 
 /// `POST /q/WORKFLOW/QUESTION/undo`
-pub async fn undo(visit: Visit, Path(id): Path<Names>) -> Response {
-    let make = move |visit: &Visit| {
-        let (host, id) = id.round()?;
-        if let Some(host) = host {
-            return Err(Error::usage(format!("an answer is taken back on the machine that has the question: {host}"), "do it there"));
-        }
-        let answer = find(&visit.site.mailbox, &id).ok().and_then(|found| found.document.typed.answer);
-        undo::undo(&visit.site.mailbox, &id.workflow, Some(id.question), &visit.signed_in.device)?;
-        if let Some(answer) = answer {
-            visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
-        }
-        visit.site.index.outdate();
-        Ok(visit.go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
-    };
-    visit.page(make).await
+pub fn undo(visit: &Visit, Path(id): Path<Names>) -> Result<Response> {
+    let RoundAt { host, round: id } = id.round()?;
+    if let Some(host) = host {
+        return Err(Error::usage(format!("an answer is taken back on the machine that has the question: {host}"), "do it there"));
+    }
+    let answer = find(&visit.site.mailbox, &id).ok().and_then(|found| found.document.typed.answer);
+    undo::undo(&visit.site.mailbox, &id.workflow, Some(id.question), &visit.signed_in.device)?;
+    if let Some(answer) = answer {
+        visit.site.taken_back.keep(&id, answer, &visit.signed_in.device);
+    }
+    visit.site.index.outdate();
+    Ok(visit.go_to(&format!("/q/{}/{}#question", id.workflow, id.question)))
 }

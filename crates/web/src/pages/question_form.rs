@@ -35,25 +35,24 @@ pub struct QuestionForm {
     /// A note to read before an answer is sent to another machine.
     pub before: Option<String>,
     pub question_id: String,
+    pub question: Question,
+    /// The form as the person has filled it in.
+    pub filled: Filled,
     /// The hash of everything on the page that matters for a decision.
     pub shown: Shown,
     /// The first line of the question, and its other lines.
     pub title: String,
     pub rest: String,
-    pub is_batch: bool,
     /// The tool whose call a person may allow.
     pub approves: Option<String>,
     /// The text of the call that the person may change, and its field.
     pub change: Option<ChangeForm>,
-    /// True if the dialog of a live session asks the same.
-    pub is_live: bool,
     /// The call as a rule of the operator's configuration, if one is written like it.
     pub rule: Option<String>,
     pub asked_by: String,
     pub project: String,
     pub folder: String,
     pub ago: String,
-    pub priority: i32,
     /// True if the question's time is over.
     pub is_overdue: bool,
     /// When the question expires, and what happens then.
@@ -71,16 +70,11 @@ pub struct QuestionForm {
     /// A line about an answer that was taken back.
     pub taken_back: Option<String>,
     pub parts: Vec<PartForm>,
-    pub note: String,
-    pub why: String,
-    pub back: String,
     /// True if the answer stands so far below that the page leads to it. Everything of a tool call is read first.
     pub is_long: bool,
     /// The texts that the pressed button would leave out, and a sentence on what pressing it again does.
     pub left_out: Vec<LeftOut>,
     pub goes_on: String,
-    /// The ids of the warnings that the person was given, for the form.
-    pub told: String,
 }
 
 /// The text of a call that the person may change.
@@ -114,14 +108,11 @@ pub struct PartForm {
     pub header: String,
     /// The kind of answer that is wanted.
     pub kind: Cow<'static, str>,
-    pub is_yes_no: bool,
-    pub is_number: bool,
-    pub is_several: bool,
+    pub wants: Kind,
     pub options: Vec<OptionForm>,
     /// True if the person may write their own words.
     pub takes_words: bool,
-    pub words: String,
-    pub chosen: Chosen,
+    pub filled: FilledPart,
     /// A sentence that says what is missing.
     pub open: Option<Cow<'static, str>>,
     /// True if the person is asked about the meaning of the words, or has said it.
@@ -129,14 +120,6 @@ pub struct PartForm {
     /// The options that the words may mean, and the meaning that the person chose.
     pub perhaps: Vec<OptionForm>,
     pub meant: Option<String>,
-}
-
-/// The choices other than options.
-#[derive(Debug, Default)]
-pub struct Chosen {
-    pub yes: bool,
-    pub no: bool,
-    pub words: bool,
 }
 
 /// One option.
@@ -178,13 +161,13 @@ impl QuestionForm {
             host: None,
             before: None,
             question_id: round.id.question.to_string(),
+            question: question.clone(),
+            filled: filled.clone(),
             shown: Shown::of_question(question)?,
             title: show(&title),
             rest: show(&rest),
-            is_batch: question.is_batch(),
             approves: question.approval.as_ref().map(|approval| text::visible(&approval.tool)),
             change: question.approval.as_ref().and_then(|a| a.editable.as_ref()).map(|editable| ChangeForm::new(editable, filled)),
-            is_live: question.live.is_some(),
             rule: question.approval.as_ref().and_then(ToolRule::like_call).map(|rule| rule.to_string()),
             asked_by: match &question.live {
                 Some(live) => live.words(),
@@ -193,7 +176,6 @@ impl QuestionForm {
             project: if project == "-" { String::new() } else { project },
             folder: question.cwd.as_ref().map(text::file_name).unwrap_or_default(),
             ago: time::ago(question.asked_at()),
-            priority: question.priority.unwrap_or(0),
             is_overdue: question_text::is_overdue(question, time::now()),
             expiry,
             event: until,
@@ -216,15 +198,11 @@ impl QuestionForm {
                 .map(|(n, part)| PartForm::new(&site.hosts, n, part, question, filled.parts.get(n).unwrap_or(&blank)))
                 .collect(),
             is_long: question.approval.is_none() && is_long(question),
-            note: filled.note.clone(),
-            why: filled.why.clone(),
-            back: filled.back.clone(),
             left_out: match &filled.left_out {
                 Some(AtStake::LeftOut { texts, .. }) => texts.clone(),
                 _ => Vec::new(),
             },
             goes_on: filled.left_out.as_ref().map_or_else(String::new, |left| left.told_of_a_list(&again(&filled.act, question))),
-            told: filled.told.to_form(),
         })
     }
 
@@ -308,13 +286,10 @@ impl PartForm {
             text: if question.is_batch() { text::printable(&part.question) } else { String::new() },
             header: part.header.as_deref().map(text::one_line).unwrap_or_default(),
             kind: question_text::kind(part),
-            is_yes_no: kind == Kind::YesNo,
-            is_number: kind == Kind::Number,
-            is_several: kind == Kind::MultiChoice,
+            wants: kind,
             takes_words: kind == Kind::Text || has_options && part.free_text != Some(false),
             options: if has_options { options } else { Vec::new() },
-            words: filled.words.clone(),
-            chosen: Chosen { yes: filled.has("yes"), no: filled.has("no"), words: filled.has("words") },
+            filled: filled.clone(),
             open,
             asks_what_is_meant,
             perhaps,

@@ -13,7 +13,7 @@ use crate::reply;
 use crate::site::Visit;
 use askbox_agent::events::{Event, EventKind};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, round, text, time};
-use askbox_run::story::{Standing, Story};
+use askbox_run::story::Story;
 use askbox_run::view::tail::{Next, RoundEvents};
 use askbox_watch::relaunch::event_words::{self, Clock};
 
@@ -26,26 +26,15 @@ const LONGEST: usize = 4 << 10;
 #[template(path = "run.html")]
 struct RunPage {
     frame: Frame,
-    workflow: String,
     status: Story,
-    state: &'static str,
     /// The round and the answer that the run works on.
     outcome: Option<Outcome>,
     title: String,
     ago: String,
-    now: Option<String>,
-    /// A sentence about an attempt that failed and is tried again.
-    retry: Option<String>,
-    why: Option<String>,
-    todo: Option<String>,
     /// The result as HTML.
     result: Option<String>,
-    runner: Option<String>,
-    cost: Option<String>,
-    question: Option<String>,
     events: Vec<ShownEvent>,
     is_cut: bool,
-    goes_on: bool,
     /// True if the workflow has asked again since.
     is_earlier: bool,
 }
@@ -59,32 +48,26 @@ struct ShownEvent {
 }
 
 /// `/run/WORKFLOW`: the newest round.
-pub async fn show(visit: Visit, Path(workflow): Path<String>) -> Response {
-    let make = move |visit: &Visit| {
-        let workflow: WorkflowId = workflow.parse()?;
-        let status = visit.site.teller().of_workflow(&workflow)?;
-        page(visit, &workflow, status, false)
-    };
-    visit.page(make).await
+pub fn show(visit: &Visit, Path(workflow): Path<String>) -> Result<Response> {
+    let workflow: WorkflowId = workflow.parse()?;
+    let status = visit.site.teller().of_workflow(&workflow)?;
+    page(visit, &workflow, status, false)
 }
 
 /// `/run/WORKFLOW/QUESTION`: the run of one round, also if the workflow has asked again since.
-pub async fn show_one(visit: Visit, Path((workflow, question)): Path<(String, String)>) -> Response {
-    let make = move |visit: &Visit| {
-        let (mailbox, workflow): (_, WorkflowId) = (&visit.site.mailbox, workflow.parse()?);
-        let round = RoundId { workflow: workflow.clone(), question: question.parse()? };
-        let teller = visit.site.teller();
-        let newest = teller.of_workflow(&workflow)?;
-        if newest.question_id == Some(round.question) {
-            return page(visit, &workflow, newest, false);
-        }
-        let gone = || Error::not_found(format!("{workflow} has no question {}", round.question), "it may have been removed: askbox gc");
-        let found = round::find(mailbox, &round).ok_or_else(gone)?;
-        let typed = &found.document.typed;
-        let status = teller.of_round_or_why(found.folder, &round, typed);
-        page(visit, &workflow, status, true)
-    };
-    visit.page(make).await
+pub fn show_one(visit: &Visit, Path((workflow, question)): Path<(String, String)>) -> Result<Response> {
+    let (mailbox, workflow): (_, WorkflowId) = (&visit.site.mailbox, workflow.parse()?);
+    let round = RoundId { workflow: workflow.clone(), question: question.parse()? };
+    let teller = visit.site.teller();
+    let newest = teller.of_workflow(&workflow)?;
+    if newest.question_id == Some(round.question) {
+        return page(visit, &workflow, newest, false);
+    }
+    let gone = || Error::not_found(format!("{workflow} has no question {}", round.question), "it may have been removed: askbox gc");
+    let found = round::find(mailbox, &round).ok_or_else(gone)?;
+    let typed = &found.document.typed;
+    let status = teller.of_round_or_why(found.folder, &round, typed);
+    page(visit, &workflow, status, true)
 }
 
 fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -> Result<Response> {
@@ -96,25 +79,15 @@ fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -
     let outcome = answered.map(|found| Outcome::read(site, &found)).transpose()?;
     let round = round.filter(|_| status.attempt.is_some());
     let (events, is_cut) = round.map_or_else(|| Ok((Vec::new(), false)), |round| last_events(&site.mailbox, round))?;
-    let shown = |text: &Option<String>| text.as_deref().map(text::printable).filter(|text| !text.is_empty());
+    let result = status.result.as_deref().map(text::printable).filter(|result| !result.is_empty());
     let page = RunPage {
         frame,
-        workflow: workflow.to_string(),
-        state: status.state.word(),
         outcome,
         title: text::excerpt(&status.question, 300),
         ago: time::ago(status.since),
-        now: status.live.as_ref().filter(|_| status.state == Standing::Running).map(|live| text::one_line(&live.words)),
-        retry: outcome::retry(&status),
-        why: shown(&status.why),
-        todo: shown(&status.todo),
-        result: shown(&status.result).as_deref().map(|result| markdown::to_html(&site.hosts, result)),
-        runner: status.runner_in_words(),
-        cost: status.cost_in_words(),
-        question: status.question_id.map(|id| id.to_string()),
-        goes_on: status.state.is_open() && !matches!(status.state, Standing::Parked | Standing::Interrupted),
+        result: result.map(|result| markdown::to_html(&site.hosts, &result)),
         is_earlier,
-        status,
+        status: outcome::printable(status),
         events,
         is_cut,
     };

@@ -12,7 +12,7 @@ use crate::gate::{Host, Posted, Secret, SignedIn, browser, set_cookie};
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_cli::program;
-use askbox_mailbox::Error;
+use askbox_mailbox::{Error, Result};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -74,17 +74,14 @@ pub async fn sign_in(
 }
 
 /// `POST /out`
-pub async fn sign_out(visit: Visit, Extension(host): Extension<Host>) -> Response {
-    let make = move |visit: &Visit| {
-        let SignedIn { cookie, home, .. } = &visit.signed_in;
-        visit.site.devices.sign_out_cookie(cookie)?;
-        let mut response = reply::problem_page(home, StatusCode::OK, "Signed out", "To sign in again, make a link: askbox web link");
-        if let Ok(cookie) = set_cookie(&host, cookie, Duration::ZERO).parse() {
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
-        }
-        // The drafts in the browser are removed too.
-        response.headers_mut().insert("clear-site-data", header::HeaderValue::from_static("\"storage\""));
-        Ok(response)
-    };
-    visit.page(make).await
+pub fn sign_out(visit: &Visit, Extension(host): Extension<Host>) -> Result<Response> {
+    let SignedIn { cookie, home, .. } = &visit.signed_in;
+    visit.site.devices.sign_out_cookie(cookie)?;
+    let mut response = reply::problem_page(home, StatusCode::OK, "Signed out", "To sign in again, make a link: askbox web link");
+    if let Ok(cookie) = set_cookie(&host, cookie, Duration::ZERO).parse() {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    // The drafts in the browser are removed too.
+    response.headers_mut().insert("clear-site-data", header::HeaderValue::from_static("\"storage\""));
+    Ok(response)
 }

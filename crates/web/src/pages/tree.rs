@@ -40,18 +40,15 @@ struct Branch {
 }
 
 /// `/tree`
-pub async fn show(visit: Visit) -> Response {
-    visit.page(|visit| page(visit, None)).await
+pub fn show(visit: &Visit, (): ()) -> Result<Response> {
+    page(visit, None)
 }
 
 /// `/tree/WORKFLOW`
-pub async fn show_one(visit: Visit, Path(workflow): Path<String>) -> Response {
-    let make = move |visit: &Visit| {
-        let workflow: WorkflowId = workflow.parse()?;
-        forest::check_known(&visit.site.mailbox, &workflow)?;
-        page(visit, Some(workflow))
-    };
-    visit.page(make).await
+pub fn show_one(visit: &Visit, Path(workflow): Path<String>) -> Result<Response> {
+    let workflow: WorkflowId = workflow.parse()?;
+    forest::check_known(&visit.site.mailbox, &workflow)?;
+    page(visit, Some(workflow))
 }
 
 fn page(visit: &Visit, of: Option<WorkflowId>) -> Result<Response> {

@@ -9,7 +9,6 @@ use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::installation::claude_files::text_of;
 use crate::commands::doctor::installation::plugins;
 use askbox_run::process::programs;
-use askbox_run::process::programs::FROM_A_CHECKOUT;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.
@@ -24,7 +23,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         plugins::look(checkup, &plugins::CODEX);
         settings(checkup, &folder.join("config.toml"));
         if let Err(error) = programs::find(&programs::beside(codex::LIVE)) {
-            return checkup.report("live_daemon", "live.codex", error.to_string(), FROM_A_CHECKOUT);
+            return checkup.report("live_daemon", "live.codex", error.to_string(), programs::FROM_A_CHECKOUT);
         }
         if let Err(error) = &sessions {
             return checkup.report("live_daemon", "live.codex", problem(error), "codex app-server daemon restart");

@@ -9,7 +9,6 @@ use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, word};
 use askbox_config::{self as config, COMMAND, Means, Target};
 use askbox_mailbox::{disk, text, time};
 use askbox_run::process::programs;
-use askbox_run::process::programs::FROM_A_CHECKOUT;
 use askbox_run::story::cause::edit_configuration;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
 use askbox_watch::news::{self, waiting};
@@ -63,7 +62,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         let programs = target.means().map(|means| means.program().to_owned()).into_iter().chain(ours);
         if let Some((program, error)) = programs.filter_map(|program| Some((program.clone(), programs::find(&program).err()?))).next() {
             let is_ours = program.ends_with(news::OURS);
-            let mend = if is_ours { FROM_A_CHECKOUT.to_owned() } else { edit_configuration() };
+            let mend = if is_ours { programs::FROM_A_CHECKOUT.to_owned() } else { edit_configuration() };
             let mend = programs::not_executable(&program).map_or(mend, |file| format!("chmod +x {}", word(&file)));
             checkup.report("no_notifier", &key, format!("{error}, so nobody is told of questions there"), mend);
             missing.push(name);

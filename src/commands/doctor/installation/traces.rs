@@ -4,7 +4,6 @@ use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::targets::secret_file;
 use askbox_mailbox::{text, time};
 use askbox_run::process::programs;
-use askbox_run::process::programs::FROM_A_CHECKOUT;
 use askbox_run::story::cause::edit_configuration;
 use askbox_watch::news::OURS;
 use askbox_watch::traces::Tally;
@@ -20,7 +19,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let rounds = if sent == 1 { "round" } else { "rounds" };
     checkup.facts.add("traces", &tally, format!("Traces: spans of {sent} {rounds} sent, {last}; {lost} lost.\n"));
     let place = edit_configuration();
-    for (program, mend) in [("curl".into(), place.as_str()), (programs::beside(OURS), FROM_A_CHECKOUT)] {
+    for (program, mend) in [("curl".into(), place.as_str()), (programs::beside(OURS), programs::FROM_A_CHECKOUT)] {
         if let Err(error) = programs::find(&program) {
             checkup.report("no_traces", "traces.url", format!("{error}, so no spans are sent"), mend);
         }

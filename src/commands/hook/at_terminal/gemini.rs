@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use super::{Call, News, file, word};
-use askbox_mailbox::dialogs;
-use askbox_mailbox::dialogs::Dialog;
+use askbox_mailbox::dialogs::{self, Dialog};
 
 /// The word for the tool of a dialog about a command.
 const SHELL: &str = "shell";

@@ -4,7 +4,7 @@
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use nix::sys::signal::{SigSet, Signal};
 
@@ -38,7 +38,7 @@ impl Guard {
         thread::start(move || {
             while signals.wait().is_ok() {
                 listening.told_to_end.store(true, Ordering::SeqCst);
-                Self::start_if_asking(&mut listening.asking());
+                Self::start_if_asking(&mut thread::locked(&listening.asking));
             }
         })?;
         Ok(guard)
@@ -53,7 +53,7 @@ impl Guard {
     /// another process withdraws the question in this way.
     pub(super) fn asks(&self, mailbox: &Mailbox, workflow: &WorkflowId, how: &str) -> Result<()> {
         let command = after_this_process(mailbox, &["--left", workflow.as_str(), "--ended", how])?;
-        let mut asking = self.asking();
+        let mut asking = thread::locked(&self.asking);
         *asking = Asking::About(Box::new(command));
         if self.is_told_to_end() {
             Self::start_if_asking(&mut asking);
@@ -67,10 +67,6 @@ impl Guard {
             let _ = command.spawn();
             *asking = Asking::Started;
         }
-    }
-
-    fn asking(&self) -> MutexGuard<'_, Asking> {
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -25,19 +25,17 @@ const LATE: usize = 16;
 
 /// The file `sync/epoch.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EpochFile {
     /// The tokens of this mailbox. If it is the host, the database has one of them. There is one, or more after crashes at the start of
     /// a connection.
-    #[serde(default)]
     pub tokens: Vec<Uuid>,
     /// The host: the role of the database.
-    #[serde(default)]
     pub host: String,
     /// How often this host has connected.
-    #[serde(default)]
     pub epoch: i64,
     /// When another mailbox was found to be the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fenced_at: Option<Time>,
 }
 
