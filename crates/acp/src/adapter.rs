@@ -28,7 +28,7 @@ use askbox_config::{Config, Runner};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::platform::{ProcessHandle, processes};
-use askbox_mailbox::thread::{self, Waiting};
+use askbox_mailbox::thread::{self, ReadyThread};
 use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Question, Result, RoundId, read_question};
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::{self, Begin, Run};
@@ -174,7 +174,7 @@ fn start(
     client: &Arc<Mutex<Client>>,
 ) -> Result<(Receiver<Happening>, Option<ProcessHandle>, AgentInput)> {
     let (sender, happenings) = mpsc::channel();
-    let (input, waiter) = (Waiting::start()?, Waiting::start()?);
+    let (input, waiter) = (ReadyThread::start()?, ReadyThread::start()?);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).io("watch", "Unix signals")?;
     let of_signals = sender.clone();
     thread::start(move || signals.forever().for_each(|signal| drop(of_signals.send(Happening::Signal(signal)))))?;
@@ -303,7 +303,7 @@ impl Adapter<'_> {
                 self.talk.tell_later(&words);
                 Ok(())
             }
-            Command::AgentReply { request, reply } => self.reply_to_form(&request, &reply),
+            Command::Reply { request, reply } => self.reply_to_form(&request, &reply),
             Command::Tell(words) => {
                 self.talk.tell_later(&words);
                 Ok(())

@@ -13,7 +13,7 @@ pub(crate) enum Command {
     /// The call may not be made. The model reads the words.
     Refuse { request: String, words: String },
     /// The reply to a form.
-    AgentReply { request: String, reply: FormReply },
+    Reply { request: String, reply: FormReply },
     /// Something that the agent is to read.
     Tell(String),
     /// The turn ends, without a request to the model.
@@ -73,9 +73,9 @@ impl Command {
             ("allow", _) => Self::Permit { request },
             ("deny", _) if response.interrupt => Self::EndTurn,
             ("deny", _) => Self::Refuse { request, words: response.message },
-            (_, "accept") => Self::AgentReply { request, reply: FormReply::Accept(response.content) },
-            (_, "decline") => Self::AgentReply { request, reply: FormReply::Decline },
-            (_, "cancel") => Self::AgentReply { request, reply: FormReply::Cancel },
+            (_, "accept") => Self::Reply { request, reply: FormReply::Accept(response.content) },
+            (_, "decline") => Self::Reply { request, reply: FormReply::Decline },
+            (_, "cancel") => Self::Reply { request, reply: FormReply::Cancel },
             _ => return None,
         })
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn each_line_that_claude_reads_is_understood() {
         let request = || "\"7\"".to_owned();
-        let reply = |reply: FormReply| (claude::elicitation_reply("\"7\"", &reply), Command::AgentReply { request: request(), reply });
+        let reply = |reply: FormReply| (claude::elicitation_reply("\"7\"", &reply), Command::Reply { request: request(), reply });
         let lines = [
             (claude::permission_allow("\"7\""), Command::Permit { request: request() }),
             (claude::permission_deny("\"7\"", "no"), Command::Refuse { request: request(), words: "no".into() }),

@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     /// Words of this program.
     Remark,
     /// The model's reply, and why it stopped, in the API's word.
-    ModelReply(String),
+    Reply(String),
     /// The result of the call with this id.
     Result(String),
 }
@@ -69,7 +69,7 @@ pub(crate) const SUMMARY: &str = "isCompactSummary";
 
 impl Message {
     pub fn is_reply(&self) -> bool {
-        matches!(self.kind, Kind::ModelReply(_))
+        matches!(self.kind, Kind::Reply(_))
     }
 }
 
@@ -85,7 +85,7 @@ impl History {
             (Some("assistant"), _) => {
                 self.model = entry["message"]["model"].as_str().map(str::to_owned).or(self.model.take());
                 let content = blocks(&entry["message"]["content"]);
-                let kind = Kind::ModelReply(text(&entry["message"]["stop_reason"]));
+                let kind = Kind::Reply(text(&entry["message"]["stop_reason"]));
                 self.messages.push(Message { uuid: text(&entry["uuid"]), content, kind });
             }
             (_, Some(BEGUN)) => drop(self.begun.insert(text(&mark["toolUseID"]))),

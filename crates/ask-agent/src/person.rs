@@ -16,7 +16,7 @@ use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId};
 use askbox_run::approval::call::Call as ShownCall;
 use askbox_run::approval::permit::Rules;
-use askbox_run::asking::defer::{Decided, Decision, Deferred};
+use askbox_run::asking::defer::{CallDecision, Decided, Deferred};
 use askbox_run::asking::questions;
 use askbox_run::claim::{Claim, OnRecord};
 use askbox_run::words;
@@ -84,8 +84,8 @@ pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<Outcome>> {
     });
     let decided = document.and_then(|document| {
         desk.call(host, call).answers(document, |question| {
-            let Some(answer) = &question.answer else { return Ok(Decision::Refuse(words::nobody_answers(question))) };
-            Ok(questions::answers(&call.input, question, answer).map_or_else(Decision::Refuse, |answers| Decision::allow(answers.filled)))
+            let Some(answer) = &question.answer else { return Ok(CallDecision::Refuse(words::nobody_answers(question))) };
+            Ok(CallDecision::answered(questions::answers(&call.input, question, answer)))
         })
     });
     let Decided { decision, claim, .. } = match decided {
@@ -96,9 +96,9 @@ pub(crate) fn ask(host: &Host, call: &Call) -> Result<Option<Outcome>> {
         other => other?,
     };
     let outcome = match decision {
-        Decision::Waits => return Ok(None),
-        Decision::Allow(allow) => in_words(&allow.input),
-        Decision::Refuse(words) => Outcome::error(words),
+        CallDecision::Waits => return Ok(None),
+        CallDecision::Allow(allow) => in_words(&allow.input),
+        CallDecision::Refuse(words) => Outcome::error(words),
     };
     Ok(Some(Outcome { taken: desk.taken(claim), ..outcome }))
 }
@@ -128,8 +128,8 @@ pub(crate) fn permission(host: &Host, call: &Call) -> Result<Permit> {
         Err(e) => return Err(e),
     };
     Ok(match decision {
-        Decision::Waits => Permit::Nothing(End::Waits(call.clone())),
-        Decision::Allow(allow) => Permit::Yes { input: allow.input, remark: allow.tell, taken: desk.taken(claim) },
-        Decision::Refuse(words) => Permit::No(Outcome { taken: desk.taken(claim), ..Outcome::error(words) }),
+        CallDecision::Waits => Permit::Nothing(End::Waits(call.clone())),
+        CallDecision::Allow(allow) => Permit::Yes { input: allow.input, remark: allow.tell, taken: desk.taken(claim) },
+        CallDecision::Refuse(words) => Permit::No(Outcome { taken: desk.taken(claim), ..Outcome::error(words) }),
     })
 }

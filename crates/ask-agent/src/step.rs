@@ -41,7 +41,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     pub fn of(reply: &Message) -> Option<Self> {
-        let Kind::ModelReply(stop) = &reply.kind else { return None };
+        let Kind::Reply(stop) = &reply.kind else { return None };
         let is_content = |block: &Value| block["type"] == "tool_use" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty());
         match stop.as_str() {
             "max_tokens" => Some(Self::Cut),
@@ -105,7 +105,7 @@ pub(crate) fn next(history: &History) -> Step {
     }
     match history.messages.last() {
         None => Step::Wait,
-        Some(Message { kind: Kind::ModelReply(stop), .. }) if stop == "pause_turn" => Step::AskModel,
+        Some(Message { kind: Kind::Reply(stop), .. }) if stop == "pause_turn" => Step::AskModel,
         Some(newest) if newest.is_reply() => Fault::of(newest).map_or(Step::Finish, Step::Tell),
         Some(_) => Step::AskModel,
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::gate::Gate;
 use crate::keeping::{Keeping, Open};
-use crate::list::Waiting;
+use crate::list::WaitingList;
 use crate::log_pane::LogPane;
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::KeptDraft;
@@ -20,7 +20,7 @@ use crate::text_window::Asking;
 use crate::waking::Changes;
 use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::question_text;
-use askbox_cli::person::{AtStake, Decision};
+use askbox_cli::person::{AtStake, PersonsDecision};
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::listing::list;
@@ -83,7 +83,7 @@ pub enum Until {
     /// The person leaves the inbox.
     Left,
     /// The person has made one decision. The inbox does not send it.
-    Decided(Option<Decision>),
+    Decided(Option<PersonsDecision>),
 }
 
 /// A request to the loop that runs the screen.
@@ -108,7 +108,7 @@ pub enum Wish {
 #[derive(Debug)]
 pub struct App<'a> {
     pub sender: Sender<'a>,
-    pub waiting: Waiting,
+    pub waiting: WaitingList,
     pub preview: Option<Preview>,
     pub place: Place,
     /// The window that asks for a text, if one is open.
@@ -156,7 +156,7 @@ impl<'a> App<'a> {
     pub fn new(sender: Sender<'a>, open: Option<&Address>) -> Result<Self> {
         let mut app = Self {
             sender,
-            waiting: Waiting::default(),
+            waiting: WaitingList::default(),
             preview: None,
             place: Place::List,
             asked: None,

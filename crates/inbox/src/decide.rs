@@ -11,7 +11,7 @@ use crate::question::draft::PartDraft;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
-use askbox_cli::person::{self, Act, Answers, AtStake, Decision, Texts};
+use askbox_cli::person::{self, Act, Answers, AtStake, PersonsDecision, Texts};
 use askbox_mailbox::address::Address;
 use askbox_mailbox::{AnswerValue, Choice, Error, text};
 
@@ -265,7 +265,7 @@ impl App<'_> {
             }
             let Some(passed) = self.may_decide(&at_stake) else { return Wish::Nothing };
             self.take_value(value.clone());
-            return self.decide(Decision::Answer(value, self.note()), passed);
+            return self.decide(PersonsDecision::Answer(value, self.note()), passed);
         }
         if self.may_go_on(&at_stake) {
             self.take_value(value);
@@ -295,7 +295,7 @@ impl App<'_> {
     }
 
     /// Sends a decision about the open question, or only returns it if the inbox does not send. The gate has let it pass.
-    fn decide(&mut self, decision: Decision, _: Passed) -> Wish {
+    fn decide(&mut self, decision: PersonsDecision, _: Passed) -> Wish {
         self.gate.forget();
         if let Until::Decided(decided) = &mut self.until {
             *decided = Some(decision);
@@ -308,7 +308,7 @@ impl App<'_> {
         Wish::Nothing
     }
 
-    fn send(&mut self, decision: Decision) {
+    fn send(&mut self, decision: PersonsDecision) {
         // Until the answer counts, it is a draft that may be needed again.
         self.keep_drafts();
         let Place::Question(opened) = &self.place else { return };

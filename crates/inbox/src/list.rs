@@ -32,7 +32,7 @@ enum Holds {
 
 /// The list, as far as it was read.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct WaitingList {
     rows: BTreeMap<Order, Rc<Row>>,
     orders: HashMap<Address, Order>,
     /// The questions that must be read, or read again.
@@ -56,7 +56,7 @@ pub struct Waiting {
     reads: usize,
 }
 
-impl Waiting {
+impl WaitingList {
     /// Lists the names. Every question must then be read, and those that are gone leave the list.
     pub fn list(&mut self, sender: Sender<'_>) -> Result<()> {
         let here = list::workflows(sender.mailbox, Folder::Pending)?.into_iter().map(Address::here);
@@ -249,7 +249,7 @@ mod tests {
         context: Context,
         others: Others,
         person: Caller,
-        waiting: Waiting,
+        waiting: WaitingList,
         _folder: tempfile::TempDir,
     }
 
@@ -259,7 +259,7 @@ mod tests {
             let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
             let person = Caller::person("ann", "inbox").unwrap();
             let (context, others) = (Context::default(), Others::nobody());
-            Self { mailbox, context, others, person, waiting: Waiting::default(), _folder: folder }
+            Self { mailbox, context, others, person, waiting: WaitingList::default(), _folder: folder }
         }
 
         #[allow(clippy::disallowed_methods, reason = "a stranger's file")]

@@ -24,7 +24,7 @@ use crate::waking::Waking;
 use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::{editor, question_text};
 use askbox_cli::hangup;
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
 use askbox_cli::terminal::screen::{Dropped, Pictures, is_foreground, wait_for_foreground};
@@ -72,7 +72,7 @@ pub fn run(mailbox: &Mailbox, context: &Context, person: &Caller, open: Option<&
 #[derive(Debug)]
 pub enum Asked {
     /// The person decided.
-    Decided(Decision),
+    Decided(PersonsDecision),
     /// The person left the question open.
     LeftOpen,
     /// The person ended the program with Ctrl-C.

@@ -10,7 +10,7 @@ use crate::row::Row;
 use crate::sender;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::Purpose;
-use askbox_cli::person::{AtStake, Decision, Named};
+use askbox_cli::person::{AtStake, Named, PersonsDecision};
 use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::text::excerpt;
 use askbox_mailbox::{Error, RoundId};
@@ -97,7 +97,7 @@ impl App<'_> {
                 if self.sent.is_on_its_way(&shown.at()) {
                     return Err(Error::conflict(format!("an answer to {} is on its way", row.address), "wait until it is decided"));
                 }
-                self.sender.send(&shown, Decision::Decline(why.to_owned()))
+                self.sender.send(&shown, PersonsDecision::Decline(why.to_owned()))
             });
             match result {
                 Ok(sent) => {

@@ -93,14 +93,10 @@ pub enum Error {
     },
 }
 
-/// What to do about an error.
+/// What to do about an error: a sentence that is true in any program, and the command that does it, for askbox's own. In a box, because
+/// every result has room for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hint {
-    /// A sentence that is true in any program.
-    words: String,
-    /// The command that does it, for askbox's own programs.
-    command: Option<String>,
-}
+pub struct Hint(Box<(String, Option<String>)>);
 
 impl Hint {
     /// Adds the command that comes after it.
@@ -111,8 +107,9 @@ impl Hint {
 
 impl std::fmt::Display for Hint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.words)?;
-        self.command.as_ref().map_or(Ok(()), |command| write!(f, ": {command}"))
+        let (words, command) = &*self.0;
+        f.write_str(words)?;
+        command.as_ref().map_or(Ok(()), |command| write!(f, ": {command}"))
     }
 }
 
@@ -124,13 +121,13 @@ impl From<&str> for Hint {
 
 impl From<String> for Hint {
     fn from(words: String) -> Self {
-        Self { words, command: None }
+        Self(Box::new((words, None)))
     }
 }
 
 impl<W: Into<String>, C: Into<String>> From<(W, C)> for Hint {
     fn from((words, command): (W, C)) -> Self {
-        Self { words: words.into(), command: Some(command.into()) }
+        Self(Box::new((words.into(), Some(command.into()))))
     }
 }
 
@@ -188,7 +185,7 @@ impl Error {
 
     /// Returns what to do next, in one line, for the readers of any program.
     pub fn advice(&self) -> String {
-        self.next().words
+        self.next().0.0
     }
 
     /// Returns what to do next, with the command of askbox's own programs that does it.

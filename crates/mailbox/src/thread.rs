@@ -27,9 +27,9 @@ type Work = Box<dyn FnOnce() + Send>;
 /// to wait for, makes the thread first. Dropping this ends the thread.
 #[derive(Debug)]
 #[must_use = "dropping it ends the thread"]
-pub struct Waiting(Sender<Work>);
+pub struct ReadyThread(Sender<Work>);
 
-impl Waiting {
+impl ReadyThread {
     /// Starts a thread without work.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_thread_works_once_it_gets_work_and_ends_without() {
         let (sender, done) = mpsc::channel();
-        let (used, unused) = (Waiting::start().unwrap(), Waiting::start().unwrap());
+        let (used, unused) = (ReadyThread::start().unwrap(), ReadyThread::start().unwrap());
         drop(unused);
         used.run(move || sender.send("done").unwrap());
         assert_eq!(done.recv(), Ok("done"));

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use askbox_mailbox::error::{IoContext, Result};
 use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::text;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::time;
 use askbox_run::process::launch;
 
@@ -76,10 +76,10 @@ pub(crate) struct Limit {
 /// Runs a program. `ended` is called with the problem, if there was one.
 pub(crate) fn start(call: ProgramCall, limit: Limit, ended: impl FnOnce(Result<(), String>) + Send + 'static) -> Result<()> {
     let shown = call.program.to_string_lossy().into_owned();
-    let thread = Waiting::start()?;
+    let thread = ReadyThread::start()?;
     let errors = if call.errors == Errors::OneLine { Some(in_memory(&[]).io("hold the errors of", &shown)?) } else { None };
     let follows = call.errors == Errors::LastLine && FOLLOWED.load(Ordering::Relaxed) < MOST_FOLLOWED;
-    let follower = if follows { Some(Waiting::start()?) } else { None };
+    let follower = if follows { Some(ReadyThread::start()?) } else { None };
     let mut child = call
         .command()
         .envs(call.env)
@@ -132,7 +132,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn follow(thread: Waiting, stderr: ChildStderr) -> Arc<Self> {
+    fn follow(thread: ReadyThread, stderr: ChildStderr) -> Arc<Self> {
         FOLLOWED.fetch_add(1, Ordering::Relaxed);
         let tail = Arc::new(Self { pipe: File::from(OwnedFd::from(stderr)), said: Mutex::default() });
         let followed = Arc::clone(&tail);

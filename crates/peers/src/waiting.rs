@@ -10,14 +10,14 @@ use askbox_mailbox::{Mailbox, Question, Result};
 
 /// A question that waits somewhere.
 #[derive(Debug)]
-pub enum Waiting<'a> {
+pub enum WaitingQuestion<'a> {
     /// On this machine.
     Here(&'a Pending),
     /// On another one, with its document if it can be read.
     There(&'a HostView, &'a RemoteQuestion, Option<&'a Question>),
 }
 
-impl Waiting<'_> {
+impl WaitingQuestion<'_> {
     /// The address of the question.
     pub fn address(&self) -> Address {
         match self {
@@ -40,16 +40,16 @@ impl Waiting<'_> {
 ///
 /// # Errors
 /// If the mailbox cannot be read.
-pub fn all<Row>(mailbox: Option<&Mailbox>, hosts: &[HostView], row: impl Fn(Waiting<'_>) -> Row) -> Result<Vec<Row>> {
-    let with_rank = |waiting: Waiting<'_>| ((Rank::of_question(waiting.question()), waiting.address()), row(waiting));
+pub fn all<Row>(mailbox: Option<&Mailbox>, hosts: &[HostView], row: impl Fn(WaitingQuestion<'_>) -> Row) -> Result<Vec<Row>> {
+    let with_rank = |waiting: WaitingQuestion<'_>| ((Rank::of_question(waiting.question()), waiting.address()), row(waiting));
     let mut rows = match mailbox {
-        Some(mailbox) => questions::pending(mailbox, |pending| with_rank(Waiting::Here(&pending)))?,
+        Some(mailbox) => questions::pending(mailbox, |pending| with_rank(WaitingQuestion::Here(&pending)))?,
         None => Vec::new(),
     };
     for host in hosts {
         let there = |question: &Arc<RemoteQuestion>| {
             let document = question.document().ok();
-            with_rank(Waiting::There(host, question, document.as_ref().map(|document| &document.typed)))
+            with_rank(WaitingQuestion::There(host, question, document.as_ref().map(|document| &document.typed)))
         };
         rows.extend(host.questions.iter().map(there));
     }

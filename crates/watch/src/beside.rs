@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::pauses::Pauses;
 use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{Error, IoContext, Mailbox, Result, document};
 use askbox_run::log;
 use askbox_run::process::programs;
@@ -47,7 +47,7 @@ impl Beside {
         let name = program.as_ref().to_string_lossy().into_owned();
         let hint = "install it beside `relaunch` or on PATH: a release has every program of askbox";
         let program = programs::find(Path::new(&program)).map_err(|e| Error::failed(e.to_string(), hint))?;
-        let thread = Waiting::start()?;
+        let thread = ReadyThread::start()?;
         let mut command = Command::new(program);
         command.args(args);
         std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_the_caller(name)).for_each(|name| {

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
-use askbox_cli::person::{self, Act, AtStake, Decision, PressAgain, Texts, about};
+use askbox_cli::person::{self, Act, AtStake, PersonsDecision, PressAgain, Texts, about};
 use askbox_mailbox::{AnswerValue, Part, Question, Shown, text};
 
 /// All words in a form whose question is no longer known.
@@ -60,7 +60,7 @@ pub struct Filled {
 #[derive(Debug, PartialEq)]
 pub enum Done {
     /// The person decided.
-    Decided(Decision),
+    Decided(PersonsDecision),
     /// The person wants to see what they have changed in the call, which has this text now.
     Change(String),
     /// The form is incomplete. `Filled` says why, or this sentence does.
@@ -152,7 +152,7 @@ impl Filled {
         };
         let shown = Shown::of_question(question).ok().map(|shown| seen(shown, &edited));
         if self.act == "make" && self.seen.is_some() && self.seen == shown {
-            return Done::Decided(Decision::Edit(edited, self.note.clone()));
+            return Done::Decided(PersonsDecision::Edit(edited, self.note.clone()));
         }
         Done::Change(edited)
     }
@@ -175,7 +175,7 @@ impl Filled {
         } else {
             values.remove(0)
         };
-        Done::Decided(Decision::Answer(value, self.note.clone()))
+        Done::Decided(PersonsDecision::Answer(value, self.note.clone()))
     }
 
     /// Everything that was written, for a person whose answer came too late.
@@ -219,7 +219,7 @@ mod tests {
 
     fn answered(question: &str, fields: &[(&str, &str)]) -> String {
         match decide(question, fields) {
-            (Done::Decided(Decision::Answer(value, _)), _) => value.to_json().to_string(),
+            (Done::Decided(PersonsDecision::Answer(value, _)), _) => value.to_json().to_string(),
             (done, open) => format!("{done:?} {open:?}"),
         }
     }
@@ -301,7 +301,7 @@ mod tests {
         }
         // Without another reason, the note is the reason, as in the inbox.
         let declined = press(&[("a0", "0"), ("note", "a note"), ("act", "decline")]).0;
-        assert_eq!(declined, Done::Decided(Decision::Decline("a note".into())));
+        assert_eq!(declined, Done::Decided(PersonsDecision::Decline("a note".into())));
         // The person is first told what is missing. The earlier warning then still holds.
         let (_, _, told) = press(&[("a0", "0"), ("why", "a reason"), ("act", "send")]);
         let (done, left_out, still) = press(&[("why", "a reason"), ("act", "send"), ("told", &told)]);
@@ -310,9 +310,9 @@ mod tests {
 
     #[test]
     fn a_question_back_needs_words_and_a_refusal_does_not() {
-        assert_eq!(decide(SHIP, &[("act", "back"), ("back", "Why?")]).0, Done::Decided(Decision::AskBack("Why?".into())));
+        assert_eq!(decide(SHIP, &[("act", "back"), ("back", "Why?")]).0, Done::Decided(PersonsDecision::AskBack("Why?".into())));
         assert!(matches!(decide(SHIP, &[("act", "back"), ("back", " ")]).0, Done::LeftOpen(Some(_))));
-        assert_eq!(decide(SHIP, &[("act", "decline"), ("a0", "0")]).0, Done::Decided(Decision::Decline(String::new())));
+        assert_eq!(decide(SHIP, &[("act", "decline"), ("a0", "0")]).0, Done::Decided(PersonsDecision::Decline(String::new())));
         assert!(matches!(decide(SHIP, &[("act", "x"), ("a0", "0")]).0, Done::LeftOpen(Some(_))));
     }
 }

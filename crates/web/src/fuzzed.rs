@@ -10,7 +10,7 @@ use axum::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
 
 use crate::form::{Done, Filled};
 use crate::gate::{self, Hosts, Posted};
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_config as config;
 use askbox_mailbox::{AnswerValue, Question};
 
@@ -34,7 +34,7 @@ pub fn decided(question: &Question, body: &[u8]) -> Option<Decided> {
     let mut filled = Filled::read(question, &posted);
     let _ = (filled.written(), filled.chosen(question));
     match filled.decide(question) {
-        Done::Decided(Decision::Answer(value, note)) => Some(Decided::Answer(value, note)),
+        Done::Decided(PersonsDecision::Answer(value, note)) => Some(Decided::Answer(value, note)),
         Done::Decided(_) => Some(Decided::Other),
         Done::LeftOpen(_) | Done::Change(_) => None,
     }

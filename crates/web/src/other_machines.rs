@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::changes::Changes;
 use crate::filled_part::{self, GivenPart};
 use crate::index::{OtherMachine, Row};
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_config::Config;
 use askbox_mailbox::address::HostName;
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
@@ -191,7 +191,7 @@ impl OtherMachines {
     /// # Errors
     /// [`Error::Failed`](askbox_mailbox::error::Error::Failed) if the machine takes no offers now; [`Error::Invalid`](askbox_mailbox::error::Error::Invalid)
     /// if the value does not fit.
-    pub fn offer(&self, question: &Arc<RemoteQuestion>, decision: Decision, person: &Caller, draft: (String, String)) -> Result<()> {
+    pub fn offer(&self, question: &Arc<RemoteQuestion>, decision: PersonsDecision, person: &Caller, draft: (String, String)) -> Result<()> {
         let host = &question.host;
         let view = self.machine(host)?;
         machines::may_take_offers(&view)?;
@@ -353,7 +353,7 @@ mod tests {
         let page = OtherMachines { peers, offered: Arc::default(), rows: Arc::default() };
         let person = Caller::person("ann", "web").unwrap();
         let offer = |question: &Arc<RemoteQuestion>| {
-            let decision = Decision::Answer(AnswerValue::Text("a".into()), String::new());
+            let decision = PersonsDecision::Answer(AnswerValue::Text("a".into()), String::new());
             page.offer(question, decision, &person, (String::new(), String::new())).unwrap();
         };
         let send = |question: &Arc<RemoteQuestion>| {

@@ -1,6 +1,6 @@
 //! Sends a person's decision about exactly the question that was shown.
 
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::{Accepted, Caller, Mailbox, Result, RoundId, Shown};
 use askbox_run::asking::orphans;
@@ -13,7 +13,7 @@ pub const CHANNEL: &str = "web";
 /// # Errors
 /// [`Error::Conflict`](askbox_mailbox::error::Error::Conflict) if it is not, or if somebody else was first;
 /// [`Error::Invalid`](askbox_mailbox::error::Error::Invalid) if the value does not fit.
-pub fn send_decision(mailbox: &Mailbox, person: &Caller, round: &RoundId, shown: Shown, decision: Decision) -> Result<Accepted> {
+pub fn send_decision(mailbox: &Mailbox, person: &Caller, round: &RoundId, shown: Shown, decision: PersonsDecision) -> Result<Accepted> {
     // The person has already been asked about words that are close to an option.
     let on = accept::Decision::by(person, On::Shown(round.question, shown)).in_own_words();
     orphans::end_waiting(mailbox, &round.workflow)?;

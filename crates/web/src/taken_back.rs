@@ -116,7 +116,7 @@ fn of_part(part: &Part, value: &AnswerValue) -> FilledPart {
 mod tests {
     use super::*;
     use crate::form::Done;
-    use askbox_cli::person::Decision;
+    use askbox_cli::person::PersonsDecision;
 
     /// Sends the form that is filled in again, and returns the answer in it.
     fn again(question: &str, value: serde_json::Value) -> String {
@@ -125,7 +125,7 @@ mod tests {
         let mut filled = filled(&question, &answer);
         filled.act = "send".into();
         match filled.decide(&question) {
-            Done::Decided(Decision::Answer(value, note)) => format!("{} {note}", value.to_json()),
+            Done::Decided(PersonsDecision::Answer(value, note)) => format!("{} {note}", value.to_json()),
             other => format!("{other:?}"),
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use askbox::acp::protocol::{Asked, Choice, Client, Item, OwnServer, Permission, Reply, SessionPlace};
+use askbox::acp::protocol::{AgentReply, Asked, Choice, Client, Item, OwnServer, Permission, SessionPlace};
 use askbox::agent::adapter::AdapterOutput;
 use askbox::agent::events::EventKind;
 use askbox::agent::presets::{self, Preset};
@@ -175,31 +175,31 @@ impl Talk {
     }
 
     /// Goes on as askbox does.
-    fn replied(&mut self, reply: &Reply) {
+    fn replied(&mut self, reply: &AgentReply) {
         match reply {
-            Reply::Initialized(info) if info.can_load => {
+            AgentReply::Initialized(info) if info.can_load => {
                 self.session = Some("s".into());
                 is_ours(&self.client.load("s", vec!["[askbox round q".to_owned()]));
             }
-            Reply::Initialized(info) if info.can_resume => {
+            AgentReply::Initialized(info) if info.can_resume => {
                 self.session = Some("s".into());
                 is_ours(&self.client.resume("s"));
             }
-            Reply::Failed { asked, message, .. } => {
+            AgentReply::Failed { asked, message, .. } => {
                 promises::is_one_safe_line(&message.one_line());
                 if matches!(asked, Asked::Load | Asked::Resume) {
                     self.begin();
                 }
             }
-            Reply::Initialized(_) => self.begin(),
-            Reply::Opened(opened) => {
+            AgentReply::Initialized(_) => self.begin(),
+            AgentReply::Opened(opened) => {
                 self.session = Some(opened.session.clone());
                 if let Some(mode) = &opened.mode {
                     is_ours(&self.client.set_mode(mode));
                 }
                 self.prompt();
             }
-            Reply::ModeSet => {}
+            AgentReply::ModeSet => {}
         }
     }
 

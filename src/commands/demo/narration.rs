@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use askbox_agent::events::{Event, EventKind};
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program;
 use askbox_inbox as inbox;
 use askbox_inbox::Asked;
@@ -55,7 +55,7 @@ pub(super) fn what_next() -> Result<()> {
 }
 
 /// The person's reaction to the demo's question.
-pub(super) enum Reply {
+pub(super) enum Reaction {
     Answer(String),
     Decline,
     Leave,
@@ -81,19 +81,21 @@ fn presses_enter(words: &str) -> Result<bool> {
 }
 
 /// Shows the question until the person decides or leaves.
-pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Reply> {
+pub(super) fn ask(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Reaction> {
     loop {
         match inbox::ask(mailbox, workflow)? {
-            Asked::Decided(Decision::Answer(value, _)) => return Ok(Reply::Answer(value.to_text())),
-            Asked::Decided(Decision::Decline(_) | Decision::DeclineAlways(_) | Decision::DeclineAndStop(_)) => return Ok(Reply::Decline),
+            Asked::Decided(PersonsDecision::Answer(value, _)) => return Ok(Reaction::Answer(value.to_text())),
+            Asked::Decided(PersonsDecision::Decline(_) | PersonsDecision::DeclineAlways(_) | PersonsDecision::DeclineAndStop(_)) => {
+                return Ok(Reaction::Decline);
+            }
             // The demo asks about no tool call, so nothing is changed before it is allowed.
-            Asked::Decided(Decision::AskBack(_) | Decision::Edit(..)) => {
+            Asked::Decided(PersonsDecision::AskBack(_) | PersonsDecision::Edit(..)) => {
                 program::say("note: the demo's agent is a script, and cannot reply to a question\n");
             }
             // The question keeps waiting, like any question that is left open.
             Asked::LeftOpen if presses_enter("The question waits. Enter shows it again, q and Enter end the demo")? => {}
-            Asked::LeftOpen => return Ok(Reply::Leave),
-            Asked::Interrupted => return Ok(Reply::Interrupt),
+            Asked::LeftOpen => return Ok(Reaction::Leave),
+            Asked::Interrupted => return Ok(Reaction::Interrupt),
         }
     }
 }

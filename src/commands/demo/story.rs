@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::commands::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
-use crate::commands::demo::narration::{Reply, ask, command, file, heading, print, wants_to_go_on, what_next};
+use crate::commands::demo::narration::{Reaction, ask, command, file, heading, print, wants_to_go_on, what_next};
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
 use crate::commands::demo::{agent, scripted_api};
@@ -105,21 +105,21 @@ fn show(stage: &Stage, has_person: bool, is_small_agent: bool) -> Result<End> {
     heading(3, "Minutes or days later, you answer.")?;
     run_program(stage, "ask-answer", &["list"])?;
     run_program(stage, "ask-answer", &["show", agent::WORKFLOW])?;
-    let reply = if has_person { ask(&mailbox, &workflow)? } else { Reply::Answer(agent::AUTO.to_owned()) };
+    let reply = if has_person { ask(&mailbox, &workflow)? } else { Reaction::Answer(agent::AUTO.to_owned()) };
     if !has_person {
         print("   (the demo answers automatically)\n")?;
     }
     match &reply {
-        Reply::Answer(answer) if is_option(&mailbox, &workflow, answer)? => {
+        Reaction::Answer(answer) if is_option(&mailbox, &workflow, answer)? => {
             run_program(stage, "ask-answer", &["--", agent::WORKFLOW, answer])?
         }
         // `--text`: the person has already confirmed that these words are not a misspelt option.
-        Reply::Answer(answer) => run_program(stage, "ask-answer", &["--text", "--", agent::WORKFLOW, answer])?,
-        Reply::Decline => run_program(stage, "ask-answer", &["decline", agent::WORKFLOW])?,
-        Reply::Leave | Reply::Interrupt => {
+        Reaction::Answer(answer) => run_program(stage, "ask-answer", &["--text", "--", agent::WORKFLOW, answer])?,
+        Reaction::Decline => run_program(stage, "ask-answer", &["decline", agent::WORKFLOW])?,
+        Reaction::Leave | Reaction::Interrupt => {
             // The question is gone, so the words that were typed for it are forgotten too.
             inbox::forget(&RoundAt::here(round));
-            return Ok(if matches!(reply, Reply::Leave) { End::Left } else { End::Interrupted });
+            return Ok(if matches!(reply, Reaction::Leave) { End::Left } else { End::Interrupted });
         }
     }
 

@@ -13,7 +13,7 @@ use crate::commands::demo::narration::print;
 use crate::commands::demo::stage::Stage;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{Error, Result, thread};
 
 /// The running watcher. Dropping it ends the process.
@@ -27,7 +27,7 @@ static WATCHER: Mutex<Option<ProcessHandle>> = Mutex::new(None);
 
 impl Watcher {
     pub fn start(stage: &Stage) -> Result<Self> {
-        let reader = Waiting::start()?;
+        let reader = ReadyThread::start()?;
         let mut child = stage.program("relaunch").arg("watch").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().io("run", "relaunch")?;
         if let Ok(mut slot) = WATCHER.lock() {
             *slot = ProcessHandle::open(child.id());

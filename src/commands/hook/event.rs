@@ -10,7 +10,7 @@ use askbox_cli::program;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::{Error, Result, SessionId};
-use askbox_run::asking::defer::Decision;
+use askbox_run::asking::defer::CallDecision;
 
 /// The maximum size of an event, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -171,50 +171,50 @@ pub(super) fn tell(moment: Moment, words: Option<&str>, watched: Option<&Path>) 
 
 /// The reply about a call.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(super) enum HookReply {
     /// The call is decided about, or waits.
-    Decided(Decision),
+    Decided(CallDecision),
     /// Claude Code asks its host about the call, whatever its own rules allow. In a run of askbox that is the supervisor.
     AskHost,
     /// The call is made with this input if Claude Code's own rules allow it.
     Change(Map<String, Value>),
 }
 
-impl Reply {
+impl HookReply {
     /// The call is made with this input.
     pub(super) fn allow(input: Map<String, Value>) -> Self {
-        Decision::allow(input).into()
+        CallDecision::allow(input).into()
     }
 
     /// The call is not made, and the model reads these words.
     pub(super) fn deny(words: impl Into<String>) -> Self {
-        Decision::Refuse(words.into()).into()
+        CallDecision::Refuse(words.into()).into()
     }
 
     pub(super) fn print(&self) -> Result<()> {
         let mut output = match self {
             // The call waits in the session, and the turn ends.
-            Self::Decided(Decision::Waits) => json!({ "permissionDecision": "defer" }),
-            Self::Decided(Decision::Allow(allow)) => {
+            Self::Decided(CallDecision::Waits) => json!({ "permissionDecision": "defer" }),
+            Self::Decided(CallDecision::Allow(allow)) => {
                 let mut output = json!({ "permissionDecision": "allow", "updatedInput": allow.input });
                 allow.tell.iter().for_each(|words| output["additionalContext"] = words.as_str().into());
                 output
             }
-            Self::Decided(Decision::Refuse(reason)) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+            Self::Decided(CallDecision::Refuse(reason)) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
             Self::AskHost => json!({ "permissionDecision": "ask" }),
             Self::Change(input) => json!({ "updatedInput": input }),
         };
         output["hookEventName"] = "PreToolUse".into();
         program::print_json(&json!({ "hookSpecificOutput": output }))?;
-        if let Self::Decided(Decision::Allow(allow)) = self {
+        if let Self::Decided(CallDecision::Allow(allow)) = self {
             allow.record();
         }
         Ok(())
     }
 }
 
-impl From<Decision> for Reply {
-    fn from(decision: Decision) -> Self {
+impl From<CallDecision> for HookReply {
+    fn from(decision: CallDecision) -> Self {
         Self::Decided(decision)
     }
 }

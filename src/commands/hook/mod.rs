@@ -33,7 +33,7 @@ use askbox_mailbox::{Error, Mailbox, Result, thread};
 use askbox_run::approval::permit;
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
-use event::{Event, PreToolUse, Reply};
+use event::{Event, HookReply, PreToolUse};
 
 /// Claude Code before 2.1.295 lets a call through if its hook takes too long, so this program refuses the call before that.
 const TIME_LIMIT: Duration = Duration::from_secs(HOOK_SECONDS / 2);
@@ -94,7 +94,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
     let in_time = thread::start(move || {
         std::thread::sleep(TIME_LIMIT);
         let _spoken = late.lock();
-        let _ = Reply::deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.").print();
+        let _ = HookReply::deny("askbox could not take this call in time. Try it once more, or ask with `ask-post`.").print();
         std::process::exit(0);
     });
     let decision = match (in_time, event::read()) {
@@ -112,10 +112,10 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
 }
 
 /// Decides about a call. If anything fails, a call that a person was to be asked about is refused.
-fn decide(rules: &Hook, event: &PreToolUse) -> Option<Reply> {
+fn decide(rules: &Hook, event: &PreToolUse) -> Option<HookReply> {
     let names = |rule: &&ToolRule| rule.names(&event.tool_name, &event.tool_input);
     if let Some(rule) = rules.refuse.iter().find(names) {
-        return Some(Reply::deny(format!(
+        return Some(HookReply::deny(format!(
             "The operator refuses this call: it matches `{rule}` in [approvals] refuse. Do not try to reach the same in another way: go on without it, or end your turn and say what is missing."
         )));
     }
@@ -132,7 +132,7 @@ fn decide(rules: &Hook, event: &PreToolUse) -> Option<Reply> {
         take_call::approval(&mailbox, operators, &run, event, named.is_some())
     });
     match (decision, named) {
-        (Ok(None), Some(rule)) => Some(Reply::deny(format!(
+        (Ok(None), Some(rule)) => Some(HookReply::deny(format!(
             "A person has to allow this call first (`{rule}` in [approvals] ask), and nobody can be asked here: this is no live run of askbox."
         ))),
         (Ok(decision), _) => decision,
@@ -155,6 +155,6 @@ fn in_run(event: &PreToolUse) -> Result<Option<(Mailbox, Run)>> {
 }
 
 /// Refuses the call, because nobody has answered it.
-fn refusal(error: &Error) -> Reply {
-    Reply::deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
+fn refusal(error: &Error) -> HookReply {
+    HookReply::deny(format!("askbox could not take this question: {}. Hint: {}", program::message(error), error.hint()))
 }

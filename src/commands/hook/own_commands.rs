@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::commands::hook::event::{PreToolUse, Reply};
+use crate::commands::hook::event::{HookReply, PreToolUse};
 use askbox_cli::ask_user_call;
 use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::tool_call::NEED_NO_APPROVAL;
@@ -18,9 +18,9 @@ const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];
 const PLUGIN_TOOLS: &str = "mcp__plugin_askbox_askbox__";
 
 /// Decides about a call outside of every run. If `None`, Claude Code's own rules decide.
-pub(super) fn decide(event: &PreToolUse) -> Option<Reply> {
+pub(super) fn decide(event: &PreToolUse) -> Option<HookReply> {
     match event.tool_name.strip_prefix(PLUGIN_TOOLS) {
-        Some(tool) => NEED_NO_APPROVAL.contains(&tool).then(|| Reply::allow(with_asker(event, tool))),
+        Some(tool) => NEED_NO_APPROVAL.contains(&tool).then(|| HookReply::allow(with_asker(event, tool))),
         None if event.tool_name == "Bash" => of_bash(event),
         None => None,
     }
@@ -35,15 +35,15 @@ fn with_asker(event: &PreToolUse, tool: &str) -> Map<String, Value> {
     input
 }
 
-fn of_bash(event: &PreToolUse) -> Option<Reply> {
+fn of_bash(event: &PreToolUse) -> Option<HookReply> {
     let command = event.tool_input.get("command")?.as_str()?;
     match &event.agent_id {
         Some(id) => named(command, event.agent_type.as_deref(), id).map(|command| {
             let mut input: Map<String, Value> = event.tool_input.clone();
             input.insert("command".to_owned(), command.into());
-            Reply::Change(input)
+            HookReply::Change(input)
         }),
-        None => (is_allowed(command) && !decides_for_a_person(command)).then(|| Reply::allow(event.tool_input.clone())),
+        None => (is_allowed(command) && !decides_for_a_person(command)).then(|| HookReply::allow(event.tool_input.clone())),
     }
 }
 
@@ -104,7 +104,7 @@ fn plain_words(command: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askbox_run::asking::defer::Decision;
+    use askbox_run::asking::defer::CallDecision;
 
     #[test]
     fn only_one_plain_call_is_allowed() {
@@ -160,7 +160,7 @@ mod tests {
         };
         let name = |tool: &str| format!("mcp__plugin_askbox_askbox__{tool}");
         let asked = |agent, input| match call(&name("ask_user"), agent, input) {
-            Some(Reply::Decided(Decision::Allow(allow))) => allow.input.get("asked_by").cloned(),
+            Some(HookReply::Decided(CallDecision::Allow(allow))) => allow.input.get("asked_by").cloned(),
             other => panic!("{other:?}"),
         };
         assert_eq!(asked(None, serde_json::json!({"question": "Which?"})), None);

@@ -1,7 +1,7 @@
 //! Handles a call in a run of askbox that a person has to answer or to allow. Its question is posted, and the call is deferred: the turn
 //! ends. When the call is made again in a later run, it gets its answer, or is allowed once.
 
-use crate::commands::hook::event::{PreToolUse, Reply};
+use crate::commands::hook::event::{HookReply, PreToolUse};
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_call;
 use askbox_mailbox::disk::Lock;
@@ -13,7 +13,7 @@ use askbox_mailbox::{Error, Mailbox, Result};
 use askbox_run::approval::call::{self, Call};
 use askbox_run::approval::permit::Rules;
 use askbox_run::approval::standing;
-use askbox_run::asking::defer::{Decision, Deferred};
+use askbox_run::asking::defer::{CallDecision, Deferred};
 use askbox_run::asking::questions;
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::prompt::unasked_servers;
@@ -42,7 +42,7 @@ fn deferred<'a>(mailbox: &'a Mailbox, rules: Rules<'a>, run: &'a Run, event: &'a
 }
 
 /// Decides about a call of AskUserQuestion, or of `ask_user` of `askbox mcp`.
-pub(super) fn question(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &PreToolUse) -> Result<Reply> {
+pub(super) fn question(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &PreToolUse) -> Result<HookReply> {
     let workflow = &run.workflow_id;
     let is_ask_user = ASK_USER.contains(&event.tool_name.as_str());
     // A subagent whose call is deferred ends at once without saying anything (measured on Claude Code 2.1.330).
@@ -57,7 +57,7 @@ pub(super) fn question(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &P
                  your turn with its last line. Choose an ID of your own, such as {workflow}-sub."
             ),
         };
-        return Ok(Decision::Refuse(format!("Subagents ask with {how}")).into());
+        return Ok(CallDecision::Refuse(format!("Subagents ask with {how}")).into());
     }
     let document = match is_ask_user {
         true => ask_user_call::question(&event.tool_input, workflow),
@@ -74,15 +74,14 @@ pub(super) fn question(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &P
             let mut input = event.tool_input.clone();
             input.insert("workflow_id".into(), workflow.as_str().into());
             input.insert(ask_user_call::QUESTION_ID.into(), id.to_string().into());
-            return Ok(Decision::allow(input));
+            return Ok(CallDecision::allow(input));
         }
-        let answers = questions::answers(&event.tool_input, question, answer);
-        Ok(answers.map_or_else(Decision::Refuse, |answers| Decision::allow(answers.filled)))
+        Ok(CallDecision::answered(questions::answers(&event.tool_input, question, answer)))
     })?;
     if decision.is_own {
         match (&mut decision.decision, unasked_servers::in_words(mailbox, &run.round())) {
-            (Decision::Allow(allow), words) => allow.tell = words,
-            (Decision::Refuse(reason), Some(words)) => *reason += &format!("\n{words}"),
+            (CallDecision::Allow(allow), words) => allow.tell = words,
+            (CallDecision::Refuse(reason), Some(words)) => *reason += &format!("\n{words}"),
             _ => {}
         }
     }
@@ -90,14 +89,14 @@ pub(super) fn question(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &P
 }
 
 /// Decides about any other call. If `None`, the agent program's own rules decide. `is_named` is true if a rule says that a person is asked.
-pub(super) fn approval(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<Reply>> {
+pub(super) fn approval(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &PreToolUse, is_named: bool) -> Result<Option<HookReply>> {
     let deferred = deferred(mailbox, rules, run, event);
     let decision = match event.agent_id {
         // The supervisor of this live run holds a subagent's call, and asks a person.
         Some(_) if !is_named => return Ok(None),
         Some(_) => match standing::about(mailbox, &deferred.rules.policy, &run.workflow_id, &deferred.call)? {
-            Some(standing) => Decision::standing(standing, &deferred.call),
-            None => return Ok(Some(Reply::AskHost)),
+            Some(standing) => CallDecision::standing(standing, &deferred.call),
+            None => return Ok(Some(HookReply::AskHost)),
         },
         None => match deferred.permission(is_named)? {
             Some(decided) => decided.decision,
@@ -105,7 +104,7 @@ pub(super) fn approval(mailbox: &Mailbox, rules: Rules<'_>, run: &Run, event: &P
         },
     };
     // The agent program asks its host about the input that it gets here, which a person may have changed.
-    if let Decision::Allow(allow) = &decision {
+    if let CallDecision::Allow(allow) = &decision {
         call::note_let_through(mailbox, run, &event.tool_use_id, &event.tool_name, &allow.input)?;
     }
     Ok(Some(decision.into()))

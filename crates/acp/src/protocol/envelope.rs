@@ -38,7 +38,7 @@ pub(super) enum Envelope<'a> {
         method: String,
         params: Raw<'a>,
     },
-    AgentReply {
+    Reply {
         id: u64,
         result: Result<Raw<'a>, Raw<'a>>,
     },
@@ -60,8 +60,8 @@ pub(super) fn read(line: &str) -> serde_json::Result<Envelope<'_>> {
         },
         (Some(method), None) => Envelope::Notification { method, params: fields.params },
         (None, id) => match (wire::get(id), fields.error.filter(|error| error.get() != "null")) {
-            (Some(id), Some(error)) => Envelope::AgentReply { id, result: Err(Some(error)) },
-            (Some(id), None) => Envelope::AgentReply { id, result: Ok(fields.result) },
+            (Some(id), Some(error)) => Envelope::Reply { id, result: Err(Some(error)) },
+            (Some(id), None) => Envelope::Reply { id, result: Ok(fields.result) },
             (None, _) => Envelope::Other,
         },
     })

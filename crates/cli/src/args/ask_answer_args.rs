@@ -50,7 +50,7 @@ pub struct AskAnswer {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
-    pub reply: Reply,
+    pub reply: ReplyArgs,
     #[command(flatten)]
     pub common: Common,
 }
@@ -60,7 +60,7 @@ pub struct AskAnswer {
 #[command(name = "ask-answer")]
 struct AnswerAlone {
     #[command(flatten)]
-    reply: Reply,
+    reply: ReplyArgs,
     #[command(flatten)]
     common: Common,
 }
@@ -82,7 +82,7 @@ impl AskAnswer {
 }
 
 #[derive(Debug, Args)]
-pub struct Reply {
+pub struct ReplyArgs {
     // One argument holds both. clap reads a word as a command's name only before the first value.
     /// The workflow, and the answer to its question
     ///
@@ -303,7 +303,7 @@ mod tests {
     fn a_command_is_one_only_before_the_first_word() {
         for line in ["--mailbox list list --json", "list --mailbox m", "--json list"] {
             assert!(
-                matches!(parse(line), AskAnswer { command: Some(Command::List { .. }), reply: Reply { words, .. }, .. } if words.is_empty()),
+                matches!(parse(line), AskAnswer { command: Some(Command::List { .. }), reply: ReplyArgs { words, .. }, .. } if words.is_empty()),
                 "{line}"
             );
         }

@@ -192,17 +192,17 @@ impl Resumed {
             (Status::Resolved, Some(payload)) => payload,
         };
         let Some(approval) = &question.approval else { return answering::from_json(question, payload.to_string().as_bytes(), person) };
-        match Decision::deserialize(payload) {
-            Ok(Decision { approved: false, edited_args: None }) => Ok(person.declined(None)),
-            Ok(Decision { approved: true, edited_args: None }) => Ok(person.value(ONCE.into())),
-            Ok(Decision { approved: true, edited_args: Some(edited) }) => {
+        match Resolution::deserialize(payload) {
+            Ok(Resolution { approved: false, edited_args: None }) => Ok(person.declined(None)),
+            Ok(Resolution { approved: true, edited_args: None }) => Ok(person.value(ONCE.into())),
+            Ok(Resolution { approved: true, edited_args: Some(edited) }) => {
                 let only = approval.editable.as_ref().filter(|_| edited.len() == 1);
                 let Some(edited) = only.and_then(|editable| edited.get(&editable.field)).and_then(Value::as_str) else {
                     return wrong("changes more than the text that may be changed", "see `editedArgs` in the question's responseSchema");
                 };
                 Ok(Answer { edited: Some(edited.to_owned()), ..person.value(EDITED.into()) })
             }
-            Ok(Decision { approved: false, edited_args: Some(_) }) => wrong("changes a call that it refuses", "leave editedArgs out"),
+            Ok(Resolution { approved: false, edited_args: Some(_) }) => wrong("changes a call that it refuses", "leave editedArgs out"),
             Err(e) => {
                 wrong(&format!("does not say whether the call is allowed: {e}"), "write {\"approved\": true} or {\"approved\": false}")
             }
@@ -212,7 +212,7 @@ impl Resumed {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Decision {
+struct Resolution {
     approved: bool,
     #[serde(rename = "editedArgs", default)]
     edited_args: Option<Map<String, Value>>,

@@ -6,7 +6,7 @@ use std::process::Command as Program;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, Reply};
+use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, ReplyArgs};
 use crate::args::seen_round::SeenRound;
 use crate::ask_answer::give::{acknowledge, decision, give, offer_as_prompt, person};
 use crate::ask_answer::{
@@ -97,7 +97,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
 }
 
 /// The error for a command's name behind an id, or for a command with the flags of an answer.
-fn not_both(given: &Reply, command: &Command) -> Error {
+fn not_both(given: &ReplyArgs, command: &Command) -> Error {
     let name = command.name();
     match given.words.first() {
         Some(id) => Error::usage(

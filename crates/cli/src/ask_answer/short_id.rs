@@ -1,7 +1,7 @@
 //! Accepts a part of an id for the whole id, from a person at a terminal. A script must write the id out: a part that matches one question
 //! today may match another tomorrow.
 
-use crate::args::ask_answer_args::Reply;
+use crate::args::ask_answer_args::ReplyArgs;
 use crate::args::common::Common;
 use crate::program;
 use askbox_mailbox::listing::list;
@@ -49,7 +49,7 @@ pub fn meant_to_decide(common: &Common, typed: &WorkflowId, decides: &str) -> Re
 }
 
 /// The answer on the command line, as the question about a part of an id names it.
-pub fn answer_in_words(reply: &Reply, words: &[String]) -> String {
+pub fn answer_in_words(reply: &ReplyArgs, words: &[String]) -> String {
     match &reply.file {
         Some(file) => format!("answer: what {} holds", text::file_name(file)),
         None => format!("answer: {}", words.join(" ")),

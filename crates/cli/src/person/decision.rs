@@ -10,7 +10,7 @@ use askbox_run::story::{Cause, Teller};
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
+pub enum PersonsDecision {
     /// Answer with this value and this note. The note may be empty.
     Answer(AnswerValue, String),
     /// Allow a tool call once, with this text in place of its editable one, and with this note. The note may be empty.
@@ -25,7 +25,7 @@ pub enum Decision {
     AskBack(String),
 }
 
-impl Decision {
+impl PersonsDecision {
     /// The answer document, given by this person.
     pub fn given_by(self, person: &Caller) -> Answer {
         match self {
@@ -112,13 +112,13 @@ impl Act {
     }
 
     /// The decision with these words: the reason, or the question to the agent. `None` for an answer, which has a value.
-    pub fn with(self, words: String) -> Option<Decision> {
+    pub fn with(self, words: String) -> Option<PersonsDecision> {
         Some(match self {
             Self::Send => return None,
-            Self::AskBack => Decision::AskBack(words),
-            Self::Decline => Decision::Decline(words),
-            Self::DeclineAlways => Decision::DeclineAlways(words),
-            Self::DeclineAndStop => Decision::DeclineAndStop(words),
+            Self::AskBack => PersonsDecision::AskBack(words),
+            Self::Decline => PersonsDecision::Decline(words),
+            Self::DeclineAlways => PersonsDecision::DeclineAlways(words),
+            Self::DeclineAndStop => PersonsDecision::DeclineAndStop(words),
         })
     }
 }

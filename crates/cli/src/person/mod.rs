@@ -16,5 +16,5 @@ mod decision;
 mod texts;
 
 pub use at_stake::{Answers, AtStake, Named, Next, PressAgain, about};
-pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, Decision, held_up, hold_up, refusal, warn_of_queue};
+pub use decision::{Act, DECLINE_ALWAYS, DECLINE_AND_STOP, PersonsDecision, held_up, hold_up, refusal, warn_of_queue};
 pub use texts::{LeftOut, Texts, texts_left_out};

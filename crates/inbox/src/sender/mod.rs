@@ -16,7 +16,7 @@ pub use others::Others;
 
 use uuid::Uuid;
 
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::address::{Address, HostName, RoundAt};
 use askbox_mailbox::round::Round;
@@ -79,7 +79,7 @@ impl Sender<'_> {
     }
 
     /// Sends a decision about the question that was shown. If another question has taken its place, fails.
-    pub fn send(self, shown: &ShownQuestion, decision: Decision) -> Result<Sent> {
+    pub fn send(self, shown: &ShownQuestion, decision: PersonsDecision) -> Result<Sent> {
         let answer = decision.given_by(self.person);
         match &shown.host {
             None => here::send(self, shown, answer),

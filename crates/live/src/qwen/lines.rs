@@ -37,7 +37,7 @@ pub(super) enum Line {
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum Response {
     /// Somebody has decided: this process, or the person at the terminal.
-    Success { request_id: RequestId, response: Decision },
+    Success { request_id: RequestId, response: QwenDecision },
     /// Qwen did not take a reply.
     Error {
         request_id: RequestId,
@@ -47,7 +47,7 @@ pub(super) enum Response {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Decision {
+pub(super) struct QwenDecision {
     pub(super) allowed: bool,
 }
 

@@ -24,7 +24,7 @@ use askbox_config::Target;
 use askbox_mailbox::error::{Error, IoContext, Result};
 use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{disk, document, text};
 use askbox_run::log;
 use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Notice, Receipt};
@@ -80,7 +80,7 @@ impl Listener {
     fn open(&mut self, target: &Target, since: &str, hear: impl Fn(Stream) + Send + 'static) -> Result<()> {
         self.pauses.put_off();
         let call = means::follow_topic(target, since)?;
-        let thread = Waiting::start()?;
+        let thread = ReadyThread::start()?;
         let mut child = call
             .command()
             .stdin(Stdio::piped())

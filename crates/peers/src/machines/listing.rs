@@ -8,7 +8,7 @@ use crate::known::HostView;
 use crate::machines::for_machines::named_in_vain;
 use crate::machines::{LIST_WAITS, age, connect, no_mailbox, not_reached, offer_state, views};
 use crate::remote_question::RemoteQuestion;
-use crate::waiting::{self, Waiting};
+use crate::waiting::{self, WaitingQuestion};
 use askbox_cli::args::ask_answer_args::Hosts;
 use askbox_cli::args::common::Common;
 use askbox_cli::ask_answer::filter;
@@ -44,9 +44,9 @@ pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Optio
     if common.json {
         return print_json(mailbox.as_ref(), &views, filter);
     }
-    let row = |waiting: Waiting<'_>| match waiting {
-        Waiting::Here(pending) => listing::cells_if_fits(mailbox.as_ref(), pending, filter),
-        Waiting::There(view, question, document) => {
+    let row = |waiting: WaitingQuestion<'_>| match waiting {
+        WaitingQuestion::Here(pending) => listing::cells_if_fits(mailbox.as_ref(), pending, filter),
+        WaitingQuestion::There(view, question, document) => {
             let fits = listing::fits_of(None, &question.address().to_string(), document, filter);
             fits.then(|| cells(view, question, document))
         }
@@ -93,10 +93,10 @@ fn cells(view: &HostView, question: &RemoteQuestion, document: Option<&Question>
 
 /// Prints one object a line. That of another machine's question has `host` and `address`, and says how old it is.
 fn print_json(mailbox: Option<&askbox_mailbox::Mailbox>, views: &[HostView], filter: &str) -> Result<u8> {
-    let row = |waiting: Waiting<'_>| -> Result<Option<String>> {
+    let row = |waiting: WaitingQuestion<'_>| -> Result<Option<String>> {
         match waiting {
-            Waiting::Here(pending) => listing::json_if_fits(mailbox, pending, filter),
-            Waiting::There(view, question, document) => {
+            WaitingQuestion::Here(pending) => listing::json_if_fits(mailbox, pending, filter),
+            WaitingQuestion::There(view, question, document) => {
                 if !listing::fits_of(None, &question.address().to_string(), document, filter) {
                     return Ok(None);
                 }

@@ -152,7 +152,7 @@ fn is_one_line_of_words(more: &str) -> bool {
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.
 pub fn shows_edited(question: &Question, call: &Call<'_>) -> bool {
-    let (Some(Reply::Edited(edited)), Some(approval)) = (reply(question), &question.approval) else { return false };
+    let (Some(PersonsReply::Edited(edited)), Some(approval)) = (reply(question), &question.approval) else { return false };
     let Some(editable) = &approval.editable else { return false };
     let Some(original) = call.edited(&editable.text) else { return false };
     let is_edit = call.input.get(&editable.field).and_then(Value::as_str) == Some(edited.as_str());
@@ -228,7 +228,7 @@ fn in_words(call: &Call<'_>, shown: &Shown, subagent: Option<&Subagent>) -> Resu
 }
 
 /// The meaning of a person's reply, before anything is used.
-pub(super) enum Reply {
+pub(super) enum PersonsReply {
     Once,
     Workflow,
     /// Once, with this text in place of the editable one.
@@ -237,24 +237,24 @@ pub(super) enum Reply {
 }
 
 /// Reads the answer; `None` if there is none.
-pub(super) fn reply(question: &Question) -> Option<Reply> {
+pub(super) fn reply(question: &Question) -> Option<PersonsReply> {
     let answer = question.answer.as_ref()?;
     if let Some(asked) = answer.counter_question() {
-        return Some(Reply::Refused(words::asks_back(asked, AskAgain::ByTheCall)));
+        return Some(PersonsReply::Refused(words::asks_back(asked, AskAgain::ByTheCall)));
     }
     let word = match &answer.value {
         Some(AnswerValue::Text(word)) if answer.outcome == Outcome::Answered && answer.is_a_persons() => word.as_str(),
         _ => "",
     };
     Some(match (answer.outcome, &answer.edited) {
-        (Outcome::Answered, None) if word == ONCE => Reply::Once,
+        (Outcome::Answered, None) if word == ONCE => PersonsReply::Once,
         // The call is allowed once. What else the word gives, its session does: see `Live::offer`.
-        (Outcome::Answered, None) if question.live.as_ref().is_some_and(|live| live.offer(word).is_some()) => Reply::Once,
-        (Outcome::Answered, None) if word == WORKFLOW && question.live.is_none() => Reply::Workflow,
-        (Outcome::Answered, Some(edited)) if word == EDITED => Reply::Edited(edited.clone()),
-        (Outcome::Answered, _) => Reply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
-        (Outcome::Declined, _) if answer.always => Reply::Refused(words::refused_for_good(Some(answer))),
-        (Outcome::Declined, _) => Reply::Refused(words::refused(answer)),
+        (Outcome::Answered, None) if question.live.as_ref().is_some_and(|live| live.offer(word).is_some()) => PersonsReply::Once,
+        (Outcome::Answered, None) if word == WORKFLOW && question.live.is_none() => PersonsReply::Workflow,
+        (Outcome::Answered, Some(edited)) if word == EDITED => PersonsReply::Edited(edited.clone()),
+        (Outcome::Answered, _) => PersonsReply::Refused("Nobody has allowed this call: its answer is no approval of a person.".into()),
+        (Outcome::Declined, _) if answer.always => PersonsReply::Refused(words::refused_for_good(Some(answer))),
+        (Outcome::Declined, _) => PersonsReply::Refused(words::refused(answer)),
     })
 }
 

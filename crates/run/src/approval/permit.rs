@@ -1,6 +1,6 @@
 //! The decision about a call, from the answer to its approval question.
 
-use crate::approval::ask::{self, Reply, Shown, reply};
+use crate::approval::ask::{self, PersonsReply, Shown, reply};
 use crate::approval::call::Call;
 use crate::approval::standing;
 use crate::attempt::used_answer::Use;
@@ -91,19 +91,19 @@ pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &
     let (tool, by) = (call.tool.to_owned(), (round.clone(), answer.clone()));
     let allowed = |input| Permit::Allowed(Box::new(Allowed { input, tool, round: by.0, answer: by.1, is_proposed }));
     let input = match &reply {
-        Reply::Refused(words) => return Ok(Permit::Refused(words.clone())),
+        PersonsReply::Refused(words) => return Ok(Permit::Refused(words.clone())),
         // The person allowed this call for the whole workflow. If the grant was revoked, the person is asked again.
-        Reply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, &rules.policy, &round.workflow, call)? => {
+        PersonsReply::Workflow if is_used(mailbox, round) && standing::allows(mailbox, &rules.policy, &round.workflow, call)? => {
             return Ok(allowed(call.input.clone()));
         }
-        Reply::Edited(_) if is_proposed => match rules.refuse.iter().find(|rule| rule.names(call.tool, call.input)) {
+        PersonsReply::Edited(_) if is_proposed => match rules.refuse.iter().find(|rule| rule.names(call.tool, call.input)) {
             Some(rule) => return Ok(Permit::Refused(words::changed_and_refused(&rule.to_string()))),
             None => call.input.clone(),
         },
         // The file has changed since the person looked at it. Once the answer is used, the call itself may have changed it.
         _ if !is_used(mailbox, round) && !ask::shows(question, call) => return Ok(Permit::Ask(Shown::First)),
-        Reply::Once | Reply::Workflow => call.input.clone(),
-        Reply::Edited(text) => match edited(call, text, rules) {
+        PersonsReply::Once | PersonsReply::Workflow => call.input.clone(),
+        PersonsReply::Edited(text) => match edited(call, text, rules) {
             Ok(edited) => edited,
             Err(why) => return Ok(Permit::Refused(why + &words::user_added(answer))),
         },
@@ -111,7 +111,7 @@ pub fn permit(mailbox: &Mailbox, rules: &Rules<'_>, round: &RoundId, question: &
     if !Use::Approved.take(mailbox, round)? {
         return Ok(Permit::Ask(Shown::perhaps_made(question)));
     }
-    if matches!(reply, Reply::Workflow) {
+    if matches!(reply, PersonsReply::Workflow) {
         standing::allow(mailbox, round, question)?;
     }
     Ok(allowed(input))
@@ -130,8 +130,8 @@ fn edited(call: &Call<'_>, text: &str, rules: &Rules<'_>) -> Result<Map<String, 
 /// The text that the agent reads if the answer refuses the call; `None` if the answer allows it, or if there is no answer.
 pub fn refusal(question: &Question) -> Option<String> {
     match reply(question) {
-        Some(Reply::Refused(words)) => Some(words),
-        Some(Reply::Once | Reply::Workflow | Reply::Edited(_)) | None => None,
+        Some(PersonsReply::Refused(words)) => Some(words),
+        Some(PersonsReply::Once | PersonsReply::Workflow | PersonsReply::Edited(_)) | None => None,
     }
 }
 
@@ -139,10 +139,10 @@ pub fn refusal(question: &Question) -> Option<String> {
 /// answer is used, the call was let through, and then a process died: nobody knows if the call was made.
 pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> String {
     let how = match reply(question) {
-        Some(Reply::Refused(words)) => return words,
-        Some(Reply::Once) => "once (exactly this call, one time)",
-        Some(Reply::Workflow) => "workflow (exactly this call, whenever you make it)",
-        Some(Reply::Edited(_)) => "edited (this call, one time, with a change that your user has made to it)",
+        Some(PersonsReply::Refused(words)) => return words,
+        Some(PersonsReply::Once) => "once (exactly this call, one time)",
+        Some(PersonsReply::Workflow) => "workflow (exactly this call, whenever you make it)",
+        Some(PersonsReply::Edited(_)) => "edited (this call, one time, with a change that your user has made to it)",
         None => return "Nobody has decided about this call: it is not allowed.".into(),
     };
     let note = question.answer.as_ref().map(user_added).unwrap_or_default();
@@ -162,15 +162,15 @@ pub fn in_words(mailbox: &Mailbox, round: &RoundId, question: &Question) -> Stri
 
 /// True if the answer allows the call, or a changed one.
 pub fn is_allowed(question: &Question) -> bool {
-    matches!(reply(question), Some(Reply::Once | Reply::Workflow | Reply::Edited(_)))
+    matches!(reply(question), Some(PersonsReply::Once | PersonsReply::Workflow | PersonsReply::Edited(_)))
 }
 
 /// True if the answer counts and allows exactly this call, used or not. If the person has changed the call, this is the changed one.
 pub fn allows(policy: &Policy, question: &Question, call: &Call<'_>) -> bool {
     let is_shown = match reply(question) {
-        Some(Reply::Once | Reply::Workflow) => ask::shows(question, call),
-        Some(Reply::Edited(_)) => ask::shows_edited(question, call),
-        Some(Reply::Refused(_)) | None => false,
+        Some(PersonsReply::Once | PersonsReply::Workflow) => ask::shows(question, call),
+        Some(PersonsReply::Edited(_)) => ask::shows_edited(question, call),
+        Some(PersonsReply::Refused(_)) | None => false,
     };
     is_shown && policy.judge(question).is_ok()
 }

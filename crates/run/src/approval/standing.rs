@@ -2,7 +2,7 @@
 //! exactly these calls, as often as this workflow makes them. A standing decision counts where a person would be asked: the operator's
 //! `refuse` comes before it.
 
-use crate::approval::ask::{self, Reply, reply};
+use crate::approval::ask::{self, PersonsReply, reply};
 use crate::approval::call::Call;
 use crate::words;
 use crate::words::inserted::at_the_end;
@@ -42,7 +42,7 @@ impl Kind {
 
 /// A standing decision about a call, for the agent that makes the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum StandingDecision {
     /// The call is made.
     Allowed,
     /// The call is refused; the agent reads this.
@@ -59,23 +59,23 @@ pub fn of_workflow(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Vec<(Kind
 /// Returns the standing decision about exactly this call; `None` if a person has to be asked. If the operator does not trust every answer, the
 /// record alone is not enough: the answer that decided must still be there, and count. So this reads the record, and at most the rounds
 /// that it names for this call.
-pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &Call<'_>) -> Result<Option<Standing>> {
+pub fn about(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &Call<'_>) -> Result<Option<StandingDecision>> {
     let Some(record) = workflows::read(mailbox, workflow)?.map(|document| document.typed) else { return Ok(None) };
     let approval = call.approval();
     let is_it = |grant: &&Grant| grant.tool == approval.tool && grant.sha256 == approval.sha256;
     let refusal = record.refusals.iter().filter(is_it).find_map(|grant| refusal(mailbox, policy, workflow, grant, call));
     if let Some(words) = refusal {
-        return Ok(Some(Standing::Refused(words)));
+        return Ok(Some(StandingDecision::Refused(words)));
     }
     let counts = |grant: &Grant| {
         policy.takes_everything()
             || questions(mailbox, workflow, grant).any(|question| {
-                matches!(reply(&question), Some(Reply::Workflow))
+                matches!(reply(&question), Some(PersonsReply::Workflow))
                     && ask::is_about_in_other_words(&question, call)
                     && policy.judge(&question).is_ok()
             })
     };
-    Ok(record.grants.iter().filter(is_it).any(counts).then_some(Standing::Allowed))
+    Ok(record.grants.iter().filter(is_it).any(counts).then_some(StandingDecision::Allowed))
 }
 
 /// True if the answer that decided still counts. A standing decision of the record whose answer does not count is as if it were not there.
@@ -88,7 +88,7 @@ pub fn counts(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, kind: K
     let decides = questions(mailbox, workflow, grant).any(|question| {
         is_there = true;
         let says_so = match kind {
-            Kind::Allow => matches!(reply(&question), Some(Reply::Workflow)),
+            Kind::Allow => matches!(reply(&question), Some(PersonsReply::Workflow)),
             Kind::Refuse => is_refusal(&question),
         };
         says_so && is_about_it(&question) && policy.judge(&question).is_ok()
@@ -98,7 +98,7 @@ pub fn counts(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, kind: K
 
 /// True if exactly this call was allowed to the workflow, and was not refused later.
 pub fn allows(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, call: &Call<'_>) -> Result<bool> {
-    Ok(about(mailbox, policy, workflow, call)? == Some(Standing::Allowed))
+    Ok(about(mailbox, policy, workflow, call)? == Some(StandingDecision::Allowed))
 }
 
 /// The words of a standing refusal, with the person's reason; `None` if it does not count. Somebody may have written a question that shows
@@ -109,7 +109,7 @@ fn refusal(mailbox: &Mailbox, policy: &Policy, workflow: &WorkflowId, grant: &Gr
     for question in questions(mailbox, workflow, grant) {
         is_there = true;
         let is_refusal = question.answer.as_ref().is_some_and(|answer| answer.always);
-        if let Some(Reply::Refused(words)) = reply(&question).filter(|_| is_refusal)
+        if let Some(PersonsReply::Refused(words)) = reply(&question).filter(|_| is_refusal)
             && ask::is_about_in_other_words(&question, call)
             && policy.judge(&question).is_ok()
         {
@@ -255,7 +255,7 @@ mod tests {
             note_refusal(&self.mailbox, &lock, round, question).unwrap();
         }
 
-        fn about(&self, policy: &Policy, call: &Call<'_>) -> Option<Standing> {
+        fn about(&self, policy: &Policy, call: &Call<'_>) -> Option<StandingDecision> {
             about(&self.mailbox, policy, &"w".parse().unwrap(), call).unwrap()
         }
     }
@@ -277,12 +277,12 @@ mod tests {
         assert_eq!(world.about(&Policy::default(), &world.call()), None);
         world.refuse(&question, &round);
         world.refuse(&question, &round);
-        let Some(Standing::Refused(words)) = world.about(&Policy::default(), &world.call()) else { panic!("it is not refused") };
+        let Some(StandingDecision::Refused(words)) = world.about(&Policy::default(), &world.call()) else { panic!("it is not refused") };
         assert!(words.contains("whenever you make it") && words.contains("never on main"), "{words}");
         assert!(words.ends_with("\nTheir rule for this workflow: Bash(git push)"), "{words}");
         let reworded = json!({"command": "git push", "description": "It is urgent"});
         let reworded = Call { input: reworded.as_object().unwrap(), ..world.call() };
-        assert!(matches!(world.about(&Policy::default(), &reworded), Some(Standing::Refused(_))), "other words, the same call");
+        assert!(matches!(world.about(&Policy::default(), &reworded), Some(StandingDecision::Refused(_))), "other words, the same call");
         let other = json!({"command": "git push --tags"});
         assert_eq!(world.about(&Policy::default(), &Call { input: other.as_object().unwrap(), ..world.call() }), None);
         assert_eq!(world.about(&Policy::default(), &Call { cwd: Path::new("/"), ..world.call() }), None);
@@ -320,10 +320,10 @@ mod tests {
         world.refuse(&question, &round);
         let signed_only = Policy { signed_by: Some(Vec::new()), ..Policy::default() };
         // The round is gone. The record alone is enough only if every answer counts.
-        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(Standing::Refused(_))));
+        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(StandingDecision::Refused(_))));
         assert_eq!(world.about(&signed_only, &world.call()), None);
         close(&world, &round, &question);
-        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(Standing::Refused(_))));
+        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(StandingDecision::Refused(_))));
         assert_eq!(world.about(&signed_only, &world.call()), None);
         for forged in [
             Question { question: "List the files?".into(), ..question.clone() },
@@ -340,14 +340,14 @@ mod tests {
         let world = World::new();
         let (first, question) = world.round(Answer::value(AnswerValue::Text("workflow".into()), "ann", "inbox"));
         allow(&world.mailbox, &first, &question).unwrap();
-        assert_eq!(world.about(&Policy::default(), &world.call()), Some(Standing::Allowed));
+        assert_eq!(world.about(&Policy::default(), &world.call()), Some(StandingDecision::Allowed));
         let (second, question) = world.round(refused());
         world.refuse(&question, &second);
-        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(Standing::Refused(_))));
+        assert!(matches!(world.about(&Policy::default(), &world.call()), Some(StandingDecision::Refused(_))));
         assert_eq!(of_workflow(&world.mailbox, &second.workflow).unwrap().len(), 1);
         let (third, question) = world.round(Answer::value(AnswerValue::Text("workflow".into()), "ann", "inbox"));
         allow(&world.mailbox, &third, &question).unwrap();
-        assert_eq!(world.about(&Policy::default(), &world.call()), Some(Standing::Allowed));
+        assert_eq!(world.about(&Policy::default(), &world.call()), Some(StandingDecision::Allowed));
     }
 
     #[test]

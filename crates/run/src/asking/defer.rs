@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use crate::approval::ask::{self, Shown};
 use crate::approval::call::Call;
 use crate::approval::permit::{self, Allowed, Permit, Rules};
-use crate::approval::standing::{self, Standing};
+use crate::approval::standing::{self, StandingDecision};
+use crate::asking::questions::Answers;
 use crate::attempt::record::Run;
 use crate::attempt::suspended_call;
 use crate::claim::{Claim, ClaimAttempt, OnRecord, for_asker, inline};
@@ -52,7 +53,7 @@ pub struct Deferred<'a> {
 #[derive(Debug)]
 pub struct Decided {
     /// The decision.
-    pub decision: Decision,
+    pub decision: CallDecision,
     /// The claim, which ends once the reply is durable.
     pub claim: Option<Box<Claim<OnRecord>>>,
     /// True if the answer was for this process or this run.
@@ -61,7 +62,7 @@ pub struct Decided {
 
 /// The decision about a call.
 #[derive(Debug)]
-pub enum Decision {
+pub enum CallDecision {
     /// Its question waits for a person.
     Waits,
     /// The call is made, or has its answers.
@@ -88,17 +89,22 @@ impl Allow {
     }
 }
 
-impl Decision {
+impl CallDecision {
     /// The call is made with this input.
     pub fn allow(input: Map<String, Value>) -> Self {
         Self::Allow(Box::new(Allow { input, tell: None, by_answer: None }))
     }
 
+    /// A question tool returns these answers.
+    pub fn answered(answers: Result<Answers, String>) -> Self {
+        answers.map_or_else(Self::Refuse, |answers| Self::allow(answers.filled))
+    }
+
     /// A decision that holds for the workflow.
-    pub fn standing(standing: Standing, call: &Call<'_>) -> Self {
+    pub fn standing(standing: StandingDecision, call: &Call<'_>) -> Self {
         match standing {
-            Standing::Allowed => Self::allow(call.input.clone()),
-            Standing::Refused(words) => Self::Refuse(words),
+            StandingDecision::Allowed => Self::allow(call.input.clone()),
+            StandingDecision::Refused(words) => Self::Refuse(words),
         }
     }
 
@@ -107,8 +113,8 @@ impl Decision {
     }
 }
 
-impl From<Decision> for Decided {
-    fn from(decision: Decision) -> Self {
+impl From<CallDecision> for Decided {
+    fn from(decision: CallDecision) -> Self {
         Self { decision, claim: None, is_own: false }
     }
 }
@@ -142,16 +148,16 @@ impl Deferred<'_> {
     ///
     /// # Errors
     /// If the call asks no question, or the question can be neither posted nor looked for.
-    pub fn answers(&self, document: QuestionDocument, reply: impl FnOnce(&Question) -> Result<Decision>) -> Result<Decided> {
+    pub fn answers(&self, document: QuestionDocument, reply: impl FnOnce(&Question) -> Result<CallDecision>) -> Result<Decided> {
         match self.find()? {
-            Found::Waits => return Ok(Decision::Waits.into()),
+            Found::Waits => return Ok(CallDecision::Waits.into()),
             Found::Over(over) if over.question.answer.is_none() => {
-                return Ok(Decision::Refuse(words::nobody_answers(&over.question)).of(over));
+                return Ok(CallDecision::Refuse(words::nobody_answers(&over.question)).of(over));
             }
             Found::Over(over) if asks_the_same(&over.question, &document.typed) => {
                 let decision = match self.rules.policy.judge(&over.question) {
                     Ok(()) => reply(&over.question)?,
-                    Err(why) => Decision::Refuse(words::does_not_count(&why.0)),
+                    Err(why) => CallDecision::Refuse(words::does_not_count(&why.0)),
                 };
                 self.note_handed_over(&over)?;
                 return Ok(decision.of(over));
@@ -171,15 +177,15 @@ impl Deferred<'_> {
         // This comes before each call of a run, most of which nobody is asked about.
         let found = if is_named { self.find()? } else { self.find_in_run()?.unwrap_or(Found::Nothing) };
         let shown = match found {
-            Found::Waits => return Ok(Some(Decision::Waits.into())),
+            Found::Waits => return Ok(Some(CallDecision::Waits.into())),
             Found::Over(over) if over.is_own => {
                 let decision = match permit::permit(self.mailbox, &self.rules, &over.round, &over.question, &self.call)? {
-                    Permit::Allowed(allowed) => Decision::Allow(Box::new(Allow {
+                    Permit::Allowed(allowed) => CallDecision::Allow(Box::new(Allow {
                         input: allowed.input.clone(),
                         tell: allowed.remark(false),
                         by_answer: Some((self.mailbox.clone(), *allowed)),
                     })),
-                    Permit::Refused(words) => Decision::Refuse(words),
+                    Permit::Refused(words) => CallDecision::Refuse(words),
                     Permit::Ask(shown) => {
                         self.leave(over)?;
                         return self.ask(shown).map(Some);
@@ -190,17 +196,17 @@ impl Deferred<'_> {
             }
             Found::Over(Over { question, round, .. }) if is_named && ask::is_about(&question, &self.call) => {
                 if question.answer.is_none() {
-                    return Ok(Some(Decision::Refuse(words::nobody_allows(&words::end_of(&question))).into()));
+                    return Ok(Some(CallDecision::Refuse(words::nobody_allows(&words::end_of(&question))).into()));
                 }
                 if let Some(words) = permit::refusal(&question) {
-                    return Ok(Some(Decision::Refuse(words).into()));
+                    return Ok(Some(CallDecision::Refuse(words).into()));
                 }
                 // The permission of a closed round counted for its own run only.
                 if permit::is_used(self.mailbox, &round) { Shown::perhaps_made(&question) } else { Shown::First }
             }
             _ if !is_named => return Ok(None),
             _ => match standing::about(self.mailbox, &self.rules.policy, self.workflow, &self.call)? {
-                Some(standing) => return Ok(Some(Decision::standing(standing, &self.call).into())),
+                Some(standing) => return Ok(Some(CallDecision::standing(standing, &self.call).into())),
                 None => Shown::First,
             },
         };
@@ -280,7 +286,7 @@ impl Deferred<'_> {
     }
 
     /// Posts the question of the call. `later` tells the agent what to do if another question is still waiting.
-    fn post(&self, mut document: QuestionDocument, later: &str) -> Result<Decision> {
+    fn post(&self, mut document: QuestionDocument, later: &str) -> Result<CallDecision> {
         let question = &mut document.typed;
         question.tool_call = Some(ToolCall { name: self.call.tool.to_owned(), id: self.id.to_owned(), subagent: None });
         question.to_session = self.to_session;
@@ -292,11 +298,11 @@ impl Deferred<'_> {
             question.asked_by = None;
         }
         match post::post_document(self.mailbox, document, IfPending::Conflict) {
-            Ok(receipt) if self.is_asked_already(&receipt.round) => Ok(Decision::Refuse(ASKED_ALREADY.into())),
-            Ok(_) => Ok(Decision::Waits),
+            Ok(receipt) if self.is_asked_already(&receipt.round) => Ok(CallDecision::Refuse(ASKED_ALREADY.into())),
+            Ok(_) => Ok(CallDecision::Waits),
             Err(Error::Conflict { .. }) => {
                 let pending = read_question::pending(self.mailbox, self.workflow).ok();
-                Ok(Decision::Refuse(words::waits_behind(pending.as_ref().map(|document| &document.typed), later)))
+                Ok(CallDecision::Refuse(words::waits_behind(pending.as_ref().map(|document| &document.typed), later)))
             }
             Err(e) => Err(e),
         }

@@ -13,7 +13,7 @@ use signal_hook::consts::SIGCHLD;
 use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
 use askbox_agent::program::Exit;
 use askbox_mailbox::platform::{ProcessHandle, ancestry, processes};
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 
 /// The children that this process had before it began to adopt orphans; empty until then.
 static EARLIER_CHILDREN: OnceLock<HashSet<i32>> = OnceLock::new();
@@ -101,7 +101,7 @@ impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
 }
 
 /// Reports the exit if no pidfd could be opened: waits on a thread of its own.
-pub fn wait_on(thread: Waiting, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
+pub fn wait_on(thread: ReadyThread, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
     thread.run(move || {
         while processes::adopts_orphans() {
             match rustix::process::wait(WaitOptions::empty()) {

@@ -31,7 +31,7 @@ use crate::process::poll_thread::PollSource;
 use askbox_agent::output::AgentOutput;
 use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::lines::BoundedLines;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{IoContext, Result, disk, text};
 
 /// The most bytes that wait for an agent that does not read. One more line may be added.
@@ -40,7 +40,7 @@ const MAX_UNREAD: usize = 4 << 20;
 /// The agent's standard input. When this is dropped, the input closes after everything that was written.
 pub enum AgentInput {
     /// The pipe has taken everything so far.
-    Pipe(ChildStdin, Waiting),
+    Pipe(ChildStdin, ReadyThread),
     /// The pipe was full: the thread waits until the agent reads.
     Thread(InputQueue),
     /// The agent has closed it.
@@ -49,7 +49,7 @@ pub enum AgentInput {
 
 impl AgentInput {
     /// Takes the child's input. `thread` is needed if the agent stops reading.
-    pub fn of_child(child: &mut Child, thread: Waiting) -> Self {
+    pub fn of_child(child: &mut Child, thread: ReadyThread) -> Self {
         match child.stdin.take() {
             Some(pipe) if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() => Self::Pipe(pipe, thread),
             _ => Self::Closed,
@@ -106,7 +106,7 @@ fn write_what_fits<'a>(pipe: &mut ChildStdin, mut line: &'a [u8]) -> std::io::Re
     Ok(line)
 }
 
-fn write_on(thread: Waiting, mut pipe: ChildStdin, rest: Vec<u8>) -> InputQueue {
+fn write_on(thread: ReadyThread, mut pipe: ChildStdin, rest: Vec<u8>) -> InputQueue {
     let (lines, waiting) = mpsc::channel::<Vec<u8>>();
     let queue = InputQueue { lines, unread: Arc::default() };
     queue.push(rest);
@@ -175,7 +175,7 @@ impl<R: Read + AsFd> Read for Drained<R> {
 /// Reads on this thread. Calls `take` with the items of each line that the agent prints, and `ended` after the last one. While `take`
 /// blocks, the agent waits as soon as its pipe is full. `take` returns whether more items are wanted.
 pub(crate) fn read_output(
-    thread: Waiting,
+    thread: ReadyThread,
     child: &mut Child,
     sign: DrainSign,
     output: Arc<Mutex<AgentOutput>>,
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn writing_never_waits_for_an_agent_that_does_not_read() {
         let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = AgentInput::of_child(&mut agent, Waiting::start().unwrap());
+        let mut input = AgentInput::of_child(&mut agent, ReadyThread::start().unwrap());
         let large = "x".repeat(2 << 20) + "\n";
         let lines = ["first\n", &large, "second\n", &large, "third\n"].map(str::to_owned);
         let all = lines.concat();
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn an_agent_that_does_not_read_takes_bounded_memory() {
         let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = AgentInput::of_child(&mut agent, Waiting::start().unwrap());
+        let mut input = AgentInput::of_child(&mut agent, ReadyThread::start().unwrap());
         let line = "x".repeat(60_000) + "\n";
         (0..10_000).for_each(|_| input.say(&line));
         drop(input);
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn writing_to_an_agent_that_has_closed_its_input_does_nothing() {
         let mut agent = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
-        let mut input = AgentInput::of_child(&mut agent, Waiting::start().unwrap());
+        let mut input = AgentInput::of_child(&mut agent, ReadyThread::start().unwrap());
         agent.wait().unwrap();
         // A child of another test has the pipe's other end until it runs its own program.
         let until = Instant::now() + Duration::from_secs(60);

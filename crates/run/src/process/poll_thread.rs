@@ -33,7 +33,7 @@ pub trait PollSource: Send {
 #[must_use = "dropping it ends the thread"]
 pub struct PollThread {
     /// The thread before it has its sources, and the pipe that becomes ready once this is dropped.
-    waiting: Option<(thread::Waiting, PipeReader)>,
+    waiting: Option<(thread::ReadyThread, PipeReader)>,
     _alive: PipeWriter,
 }
 
@@ -44,7 +44,7 @@ impl PollThread {
     /// [`Error::is_shortage`](askbox_mailbox::Error::is_shortage) if the system refuses a thread or a pipe.
     pub fn new() -> Result<Self> {
         let (dropped, alive) = std::io::pipe().io("open", "a pipe")?;
-        Ok(Self { waiting: Some((thread::Waiting::start()?, dropped)), _alive: alive })
+        Ok(Self { waiting: Some((thread::ReadyThread::start()?, dropped)), _alive: alive })
     }
 
     /// Begins to poll these sources. Does nothing if the thread has sources already.

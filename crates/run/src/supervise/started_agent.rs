@@ -28,7 +28,7 @@ use askbox_agent::output::AgentOutput;
 use askbox_agent::program::ProgramOutput;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{IoContext, Mailbox, Result, disk};
 
 /// The parts that a launch works with.
@@ -69,13 +69,13 @@ pub(crate) enum Watched {
     /// By a pidfd, which also keeps its pid from being reused.
     ByHandle(Arc<ProcessHandle>),
     /// By a thread, because no pidfd could be opened.
-    ByThread(Waiting),
+    ByThread(ReadyThread),
 }
 
 /// The threads that attend to an agent. They exist before it does.
 pub(crate) struct Threads {
-    input: Waiting,
-    output: Waiting,
+    input: ReadyThread,
+    output: ReadyThread,
     poll: PollThread,
     draining: Draining,
     drain_signs: [DrainSign; 2],
@@ -84,7 +84,7 @@ pub(crate) struct Threads {
 impl Threads {
     pub(crate) fn start() -> Result<Self> {
         let (draining, drain_signs) = Draining::new()?;
-        Ok(Self { input: Waiting::start()?, output: Waiting::start()?, poll: PollThread::new()?, draining, drain_signs })
+        Ok(Self { input: ReadyThread::start()?, output: ReadyThread::start()?, poll: PollThread::new()?, draining, drain_signs })
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn spawn(records: &Path, call: &Invocation, folder: &WorkFolder, star
     let mut child = launch::spawn(call, folder, &agent_lock::path(records), File::from(OwnedFd::from(write_end)))?;
     let watched = match ProcessHandle::open(child.id()) {
         Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
-        None => Waiting::start().map(Watched::ByThread),
+        None => ReadyThread::start().map(Watched::ByThread),
     };
     match watched {
         Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start, kind }),

@@ -8,7 +8,7 @@ use crate::dates::Dates;
 use crate::messages::WatchMessage;
 use crate::scope::Served;
 use askbox_mailbox::disk::Lock;
-use askbox_mailbox::thread::Waiting;
+use askbox_mailbox::thread::ReadyThread;
 use askbox_mailbox::{Folder, Mailbox, Result, RoundId, thread, time};
 use askbox_run::attempt::record::{self, Run};
 use askbox_run::log;
@@ -48,7 +48,7 @@ impl Supervisors {
     /// noticed. An agent may have called a command that waits for one tree. The supervisor must then not look like a process that this
     /// agent has started. So it is not a child of the command, and its lock shows its end.
     pub(super) fn spawn(&self, served: &Served, run: &Run) -> Result<()> {
-        let waiting = Waiting::start()?;
+        let waiting = ReadyThread::start()?;
         let (sender, round) = (self.sender.clone(), run.round());
         let ended = move || drop(sender.send(WatchMessage::RunEnded(round)));
         if served.by_service() {

@@ -13,7 +13,7 @@ use askbox_mailbox::{Folder, Mailbox, Time, WorkflowId, read_question, round};
 
 /// The events that wait for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct LateTarget {
     /// The target.
     pub target: String,
     /// The number of events that wait.
@@ -23,7 +23,7 @@ pub struct Waiting {
 }
 
 /// The targets with events that are late by more than `patience`.
-pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now: Time) -> Vec<Waiting> {
+pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now: Time) -> Vec<LateTarget> {
     let notify = &config.notify;
     let delta = |span: Duration| TimeDelta::from_std(span).unwrap_or_default();
     let present = Present::look(mailbox);
@@ -49,7 +49,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
                 .then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + seen_for(workflow))
         });
         let late: Vec<Time> = entries.chain(unknown).filter(|due| *due < latest).collect();
-        Some(Waiting { count: late.len(), since: late.into_iter().min()?, target: name })
+        Some(LateTarget { count: late.len(), since: late.into_iter().min()?, target: name })
     });
     waiting.collect()
 }

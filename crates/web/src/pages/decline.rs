@@ -15,7 +15,7 @@ use crate::pages::{Frame, question, remote_question};
 use crate::reply;
 use crate::send::{self, CHANNEL};
 use crate::site::Visit;
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program;
 use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::{Error, Folder, Result, Shown, text};
@@ -106,7 +106,7 @@ fn declined(visit: &Visit, posted: &Posted) -> Result<Response> {
         let (named, shown) =
             these.split_once(' ').ok_or_else(|| Error::usage("the form does not say what was shown", "load the page again"))?;
         let (named, shown) = (self::named(named)?, shown.parse()?);
-        let result = decline_one(visit, &named, shown, Decision::Decline(why.clone()));
+        let result = decline_one(visit, &named, shown, PersonsDecision::Decline(why.clone()));
         let is_done = result.is_ok();
         let said = result.unwrap_or_else(|e| format!("not declined: {}", text::one_line(&program::message(&e))));
         let id = named.address().to_string();
@@ -116,7 +116,7 @@ fn declined(visit: &Visit, posted: &Posted) -> Result<Response> {
     Ok(reply::html(StatusCode::OK, &DeclinedPage { frame: Frame::new(visit, "inbox"), results, count }))
 }
 
-fn decline_one(visit: &Visit, named: &RoundAt, shown: Shown, decision: Decision) -> Result<String> {
+fn decline_one(visit: &Visit, named: &RoundAt, shown: Shown, decision: PersonsDecision) -> Result<String> {
     if let Some(host) = &named.host {
         let question = remote_question::waiting(visit, host, &named.round);
         let question: Arc<_> = question.ok_or_else(|| Error::conflict("it does not wait any more", "see how it ended, there"))?;

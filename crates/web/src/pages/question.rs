@@ -16,7 +16,7 @@ use crate::send::{self, CHANNEL};
 use crate::site::Visit;
 use crate::taken_back::Draft;
 use askbox_cli::ask_answer::{answering, edit_call};
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, RoundAt};
 use askbox_mailbox::round::Round;
@@ -184,7 +184,7 @@ pub fn decide(visit: &Visit, (Extension(posted), Path(id)): (Extension<Posted>, 
 
 /// The page after a decision that was not accepted: somebody else was first, or another question is asked now. If the accepted answer is
 /// this same one, because a browser sent the form twice, leads to its outcome.
-fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision>, error: Option<&Error>) -> Result<Response> {
+fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&PersonsDecision>, error: Option<&Error>) -> Result<Response> {
     let found = find(&visit.site.mailbox, id);
     if let (Ok(found), Some(decision)) = (&found, decision)
         && is_this(found, visit, decision)
@@ -221,17 +221,17 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&Decision
 }
 
 /// True if the answer that counts is this decision of this device.
-pub fn is_this(found: &Round, visit: &Visit, decision: &Decision) -> bool {
+pub fn is_this(found: &Round, visit: &Visit, decision: &PersonsDecision) -> bool {
     let Some(answer) = found.document.typed.answer.as_ref().filter(|a| a.by == visit.signed_in.device && a.channel == CHANNEL) else {
         return false;
     };
     match decision {
-        Decision::Answer(value, _) => answer.value.as_ref() == Some(value),
-        Decision::Edit(edited, _) => answer.edited.as_ref() == Some(edited),
-        Decision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always && !answer.stops,
-        Decision::DeclineAlways(_) => answer.always,
-        Decision::DeclineAndStop(_) => answer.stops,
-        Decision::AskBack(question) => answer.counter_question() == Some(question),
+        PersonsDecision::Answer(value, _) => answer.value.as_ref() == Some(value),
+        PersonsDecision::Edit(edited, _) => answer.edited.as_ref() == Some(edited),
+        PersonsDecision::Decline(_) => answer.value.is_none() && !answer.asks_back && !answer.always && !answer.stops,
+        PersonsDecision::DeclineAlways(_) => answer.always,
+        PersonsDecision::DeclineAndStop(_) => answer.stops,
+        PersonsDecision::AskBack(question) => answer.counter_question() == Some(question),
     }
 }
 

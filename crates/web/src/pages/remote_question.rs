@@ -16,7 +16,7 @@ use crate::pages::{Frame, change_call, question_form};
 use crate::reply;
 use crate::send::CHANNEL;
 use crate::site::Visit;
-use askbox_cli::person::Decision;
+use askbox_cli::person::PersonsDecision;
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::{Error, Result, RoundId, WorkflowId, text};
@@ -189,7 +189,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
 }
 
 /// Offers the decision to the question's machine. `draft` has the chosen options and the written texts.
-pub fn offer(visit: &Visit, question: &Arc<RemoteQuestion>, decision: Decision, draft: (String, String)) -> Result<()> {
+pub fn offer(visit: &Visit, question: &Arc<RemoteQuestion>, decision: PersonsDecision, draft: (String, String)) -> Result<()> {
     let person = visit.site.caller(&visit.signed_in, &answer::channel(CHANNEL))?;
     visit.site.elsewhere.offer(question, decision, &person, draft)
 }

@@ -12,7 +12,7 @@ use askbox_run::asking::reply::Reply;
 /// The decision about a dialog.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "behavior", rename_all = "lowercase", rename_all_fields = "camelCase")]
-enum Decision {
+enum DialogDecision {
     /// The call is made with this input. Claude Code wants the input even if it has not changed: without it, a dialog with questions or a
     /// plan stays open.
     Allow {
@@ -33,17 +33,17 @@ enum Decision {
 pub(super) fn output(event: &PermissionRequest, reply: Reply) -> Result<Value, &'static str> {
     let decision = match reply {
         Reply::Allow { input, offered } => {
-            Decision::Allow { updated_input: input, updated_permissions: offered.iter().map(permission).collect() }
+            DialogDecision::Allow { updated_input: input, updated_permissions: offered.iter().map(permission).collect() }
         }
-        Reply::Answers(answers) => Decision::Allow { updated_input: answers.filled, updated_permissions: Vec::new() },
-        Reply::Refuse { words, .. } => Decision::Deny { message: words, interrupt: false },
-        Reply::Stop { words } => Decision::Deny { message: words, interrupt: true },
+        Reply::Answers(answers) => DialogDecision::Allow { updated_input: answers.filled, updated_permissions: Vec::new() },
+        Reply::Refuse { words, .. } => DialogDecision::Deny { message: words, interrupt: false },
+        Reply::Stop { words } => DialogDecision::Deny { message: words, interrupt: true },
         Reply::Form(_) => return Err("it is no form"),
     };
     match &decision {
-        Decision::Deny { message, .. } if message.trim().is_empty() => return Err("it has no words for the model"),
-        Decision::Deny { .. } => {}
-        Decision::Allow { updated_input, .. } => match event.tool_name.as_str() {
+        DialogDecision::Deny { message, .. } if message.trim().is_empty() => return Err("it has no words for the model"),
+        DialogDecision::Deny { .. } => {}
+        DialogDecision::Allow { updated_input, .. } => match event.tool_name.as_str() {
             ASK_USER_QUESTION => {}
             EXIT_PLAN_MODE if event.tool_input.contains_key("plan") && !updated_input.get("plan").is_some_and(Value::is_string) => {
                 return Err("its plan is not a text");

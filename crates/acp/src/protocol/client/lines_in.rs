@@ -64,7 +64,7 @@ impl Client {
         Some(match envelope::read(line.text).ok()? {
             Envelope::Request { id, method, params } => self.requested(line, id, &method, params),
             Envelope::Notification { method, params } => self.notified(line, &method, params),
-            Envelope::AgentReply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {
+            Envelope::Reply { id, result } => match self.asked.iter().position(|(asked, _)| *asked == id) {
                 Some(at) => {
                     let (_, asked) = self.asked.remove(at);
                     self.replied(line, asked, result)

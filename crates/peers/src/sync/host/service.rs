@@ -16,7 +16,7 @@ use crate::sync::connection::Database;
 use crate::sync::host::epoch::{self, Epoch};
 use crate::sync::host::look::{Changes, Look};
 use crate::sync::host::state::{self, Failing, HostState, Refused};
-use crate::sync::host::store::{self, Failure, Waiting};
+use crate::sync::host::store::{self, Failure, StoredOffer};
 use crate::sync::migrate;
 use askbox_config::Sync;
 use askbox_mailbox::disk::Lock;
@@ -232,7 +232,7 @@ impl<'a> Host<'a> {
     }
 
     /// Decides the offers that can be decided, and returns the verdicts. The other offers wait on.
-    fn decide(&mut self, client: &mut Client, waiting: &[Waiting]) -> Result<Vec<Verdict>, Failure> {
+    fn decide(&mut self, client: &mut Client, waiting: &[StoredOffer]) -> Result<Vec<Verdict>, Failure> {
         let mut verdicts = Vec::new();
         self.deferred.retain(|id| waiting.iter().any(|offer| offer.offer_id == *id));
         for offer in waiting {
@@ -301,7 +301,7 @@ pub type PolicyNow<'a> = &'a dyn Fn() -> Result<Policy>;
 ///
 /// # Errors
 /// If nothing was decided, so that the offer waits on: the configuration cannot be read, or see [`offered::apply`].
-pub fn decide_offer(mailbox: &Mailbox, policy_now: PolicyNow<'_>, waiting: &Waiting, doc: &str) -> Result<(Verdict, Option<Offer>)> {
+pub fn decide_offer(mailbox: &Mailbox, policy_now: PolicyNow<'_>, waiting: &StoredOffer, doc: &str) -> Result<(Verdict, Option<Offer>)> {
     let invalid = |said: String| Verdict { offer_id: waiting.offer_id, decided: Decided::Invalid, said, hint: None, warning: None };
     let offer = match read_offer(doc) {
         Ok(offer) if offer.offer_id == waiting.offer_id => offer,

@@ -35,7 +35,7 @@ impl From<Error> for Failure {
 
 /// An offer as it lies in the database.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct StoredOffer {
     /// Its id.
     pub offer_id: Uuid,
     /// The role that sent it.
@@ -112,7 +112,7 @@ pub fn prepare_offers(database: &Database, client: &mut Client) -> Result<Statem
 ///
 /// # Errors
 /// [`Failure::Fenced`] if another mailbox is the host.
-pub fn offers(database: &Database, client: &mut Client, statement: &Statement, token: Uuid) -> Result<Vec<Waiting>, Failure> {
+pub fn offers(database: &Database, client: &mut Client, statement: &Statement, token: Uuid) -> Result<Vec<StoredOffer>, Failure> {
     let failed = |e: &postgres::Error| Failure::Failed(database.failed("does not tell offers", e));
     let rows = client.query(statement, &[&token.to_string(), &SHORT, &OFFERS]);
     let rows = rows.map_err(|e| failed(&e))?;
@@ -120,10 +120,10 @@ pub fn offers(database: &Database, client: &mut Client, statement: &Statement, t
     if is_host != Some(true) {
         return Err(Failure::Fenced);
     }
-    let read = |row: &Found| -> Result<Option<Waiting>, postgres::Error> {
+    let read = |row: &Found| -> Result<Option<StoredOffer>, postgres::Error> {
         let id: Option<String> = row.try_get(1)?;
         let Some(offer_id) = id.and_then(|id| id.parse().ok()) else { return Ok(None) };
-        Ok(Some(Waiting { offer_id, sent_by: row.try_get(2)?, doc: row.try_get(3)? }))
+        Ok(Some(StoredOffer { offer_id, sent_by: row.try_get(2)?, doc: row.try_get(3)? }))
     };
     rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_, _>>().map_err(|e| failed(&e))
 }

@@ -40,14 +40,14 @@ impl<'a> Asked<'a> {
 }
 
 /// A request that has no question yet.
-pub(super) enum Waiting {
+pub(super) enum Unasked {
     /// An MCP server, or the agent itself, asks with a form.
     Form(Box<Elicitation>),
     /// A tool call is stopped by the agent program's own rules. Its folder is looked for since this time, or not yet.
     Call(Box<PermissionRequest>, Option<Instant>),
 }
 
-impl Waiting {
+impl Unasked {
     pub(super) fn asked(&self) -> Asked<'_> {
         match self {
             Self::Form(asked) => Asked::Form(asked),

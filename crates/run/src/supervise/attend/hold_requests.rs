@@ -13,7 +13,7 @@ use crate::asking::hold::{Held, Look};
 use crate::attempt::trace;
 use crate::claim::inline;
 use crate::supervise::attend::elicitations::{self, Forms};
-use crate::supervise::attend::held_requests::{Again, Asked, HeldRequest, Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Again, Asked, HeldRequest, Request, Unasked, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
@@ -47,7 +47,7 @@ pub(super) struct Requests {
     /// The request whose question is posted.
     held: Option<HeldRequest>,
     /// The requests behind it.
-    behind: VecDeque<Waiting>,
+    behind: VecDeque<Unasked>,
     /// The question that the run is being ended for.
     ends_for: Option<EndsFor>,
     /// Wakes the supervisor when the question's files change; `None` while nothing waits, or if there are no file events.
@@ -92,19 +92,19 @@ impl Requests {
             () if live.config.limits.hold.0.is_zero() && !elicitations::outlasts_its_hold(live) => {
                 elicitations::undecided(live, &asked, &Undecided::NotAsked("limits.hold is zero"));
             }
-            () => self.put_in_line(live, stopping, Waiting::Form(asked)),
+            () => self.put_in_line(live, stopping, Unasked::Form(asked)),
         }
     }
 
     /// Takes the agent program's question about a tool call.
     pub(super) fn permission_asked(&mut self, live: &mut LiveRun<'_, '_>, stopping: &Stopping, asked: PermissionRequest) {
         if let Some(asked) = self.calls.reply_at_once(live, asked) {
-            self.put_in_line(live, stopping, Waiting::Call(Box::new(asked), None));
+            self.put_in_line(live, stopping, Unasked::Call(Box::new(asked), None));
         }
     }
 
     /// Puts a request behind those that wait.
-    fn put_in_line(&mut self, live: &mut LiveRun<'_, '_>, stopping: &Stopping, request: Waiting) {
+    fn put_in_line(&mut self, live: &mut LiveRun<'_, '_>, stopping: &Stopping, request: Unasked) {
         let why = match () {
             () if !stopping.is_working() => "the run is being stopped",
             () if self.ends_for.is_some() => ENDS,
@@ -148,12 +148,12 @@ impl Requests {
                 continue;
             }
             match next {
-                Waiting::Form(asked) => {
+                Unasked::Form(asked) => {
                     if let Some((request, question)) = self.forms.question(live, asked) {
                         self.begin(live, request, question, now);
                     }
                 }
-                Waiting::Call(asked, since) => match stopped_calls::ask(live, asked, since.unwrap_or(now), now) {
+                Unasked::Call(asked, since) => match stopped_calls::ask(live, asked, since.unwrap_or(now), now) {
                     NextStep::Replied => {}
                     NextStep::Ask(request, question) => self.begin(live, request, *question, now),
                     // It may wait for a request behind it.

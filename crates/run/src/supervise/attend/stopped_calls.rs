@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 use crate::approval::ask::{self, Shown};
 use crate::approval::call::{self, Call};
 use crate::approval::permit::{self, Allowed, Permit, Rules};
-use crate::approval::standing::{self, Standing};
+use crate::approval::standing::{self, StandingDecision};
 use crate::attempt::suspended_call;
-use crate::supervise::attend::held_requests::{Again, Request, Undecided, Waiting};
+use crate::supervise::attend::held_requests::{Again, Request, Unasked, Undecided};
 use crate::supervise::attend::live_run::LiveRun;
 use crate::words;
 use askbox_agent::events::EventKind;
@@ -103,7 +103,7 @@ pub(super) enum NextStep {
     /// It has its reply.
     Replied,
     /// Its folder is not known yet.
-    NotYet(Waiting),
+    NotYet(Unasked),
     /// A person is to be asked.
     Ask(Request, Box<Question>),
 }
@@ -148,7 +148,7 @@ pub(super) fn ask(live: &mut LiveRun<'_, '_>, asked: Box<PermissionRequest>, sin
     };
     let Some(cwd) = folder_of(live, &asked) else {
         if now < since + CALL_PATIENCE {
-            return NextStep::NotYet(Waiting::Call(asked, Some(since)));
+            return NextStep::NotYet(Unasked::Call(asked, Some(since)));
         }
         live.log.note("a call that nobody had permitted is in no transcript, so nobody is asked about it");
         refuse(live, &asked);
@@ -211,8 +211,8 @@ fn decide(live: &LiveRun<'_, '_>, asked: &PermissionRequest, input: &Input, cwd:
     }
     let handed_over = suspended_call::is_handed_over_in(live.mailbox, live.run);
     match standing::about(live.mailbox, &policy, &live.run.workflow_id, &call)? {
-        Some(Standing::Allowed) => return Ok(Decided::Allow),
-        Some(Standing::Refused(words)) => return Ok(Decided::Refuse(words)),
+        Some(StandingDecision::Allowed) => return Ok(Decided::Allow),
+        Some(StandingDecision::Refused(words)) => return Ok(Decided::Refuse(words)),
         None => {}
     }
     // The round's own answer is for the call that the session itself made.
