@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::attempt::acp_session;
 use crate::attempt::record::Run;
 use askbox_agent::transcript::{self, Notice};
 use askbox_agent::{claude, subagents};
@@ -19,7 +20,7 @@ use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::platform::ancestry::NearestAgent;
 use askbox_mailbox::platform::processes::Seen;
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Question, Result, SessionId, Time, disk, time};
+use askbox_mailbox::{AttemptId, Mailbox, Question, Result, SessionId, Time, disk, time};
 
 /// The longest file, in bytes.
 const LONGEST: u64 = 8 << 10;
@@ -154,7 +155,7 @@ pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agen
     if !presence::anybody(mailbox)? {
         return Ok(false);
     }
-    let Some(transcript) = own_transcript(question) else { return Ok(false) };
+    let Some(transcript) = own_transcript(mailbox, question) else { return Ok(false) };
     let given = Given { agent, sign, transcript };
     disk::replace_unsynced(&path(mailbox, run), &given.to_bytes(), SystemTime::now()).map(|()| true)
 }
@@ -200,7 +201,13 @@ fn open(transcript: &Path) -> Option<File> {
 }
 
 /// The transcript of this process's session, if Claude Code writes one. A later session may take the answer of an earlier one.
-fn own_transcript(question: &Question) -> Option<PathBuf> {
+fn own_transcript(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
+    let run = std::env::var("ASKBOX_RUN").ok().and_then(|run| run.parse::<AttemptId>().ok());
+    if let Some(acp) = run.and_then(|run| acp_session::of_attempt(mailbox, &run.round, run.attempt)) {
+        // The agent knows its session by an id of its own. Only Claude Code has a transcript of it, and has it now.
+        let session: SessionId = acp.session.parse().ok()?;
+        return transcript::wait_for(&claude::config_dir(|name| std::env::var_os(name))?, &session.to_string(), Instant::now());
+    }
     let own = SESSION.iter().find_map(|name| std::env::var(name).ok()?.parse::<SessionId>().ok());
     let here = || claude::config_dir(|name| std::env::var_os(name));
     let (session, folder) = match own {
