@@ -22,8 +22,8 @@ pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error 
     Error::conflict(
         format!("an earlier answer of {workflow} ({who}) still waits for its run; the question of round {} stays open", round.question),
         (
-            "start the watcher, run it now, or say that a process of yours has it",
-            format!("relaunch watch, relaunch {workflow}, or relaunch done {workflow}"),
+            "start the watcher or run it now",
+            format!("relaunch watch, or relaunch {workflow}; if a process of yours has it: relaunch done {workflow}"),
         ),
     )
 }

@@ -106,8 +106,8 @@ fn untrusted(why: &str) -> Error {
     Error::failed(
         format!("this answer would not count, and was not given: {why}"),
         (
-            "sign with a key that stands in answers.trusted_keys (an SSH key: ssh-keygen -Y sign -n askbox-answer -f FILE), or name its public \
-             half there (ssh-keygen writes it to a file .pub)",
+            "name its public half in answers.trusted_keys (ssh-keygen writes it to a file .pub), or sign with a key that stands there (an SSH \
+             key: ssh-keygen -Y sign -n askbox-answer -f FILE); print the public half",
             "askbox keygen --public FILE",
         ),
     )
