@@ -241,7 +241,7 @@ fn no_sentence_of_the_librarys_errors_names_a_command() {
     let mut found = Vec::new();
     let mut all = Vec::new();
     files(&source, &mut all);
-    // These are no errors: what the doctor says of macOS, and of a file in quarantine.
+    // These are not errors: the doctor says them of macOS, and of a file in quarantine.
     let said_elsewhere = ["platform/weaker.rs", "transitions/quarantined_round.rs"];
     for file in all.iter().filter(|file| !said_elsewhere.iter().any(|name| file.ends_with(name))) {
         // A command of its own is beside the sentence: a program that embeds the library says the sentence alone.

@@ -105,9 +105,9 @@ pub(super) fn is_asked_again(path: &Path, question: &Question, answered: Option<
         && answered.is_some_and(|at| time::to_the_millisecond(written.into()) > at)
 }
 
-/// True if the question in `pending/` is over, because the program that ended it died before it removed the file, or a power cut brought the
-/// file back: it has `closed`, its answer lies in `answered/`, or its round was claimed or closed. A signed answer that was taken back may lie
-/// in `answered/` again, and ends nothing.
+/// True if the question in `pending/` is over: it has `closed`, its answer lies in `answered/`, or its round was claimed or closed. Its file
+/// is there because a program died before it removed the file, or because a power cut brought the file back. A signed answer that was taken
+/// back may lie in `answered/` again, and ends nothing.
 pub fn is_over(mailbox: &Mailbox, pending: &Question) -> bool {
     let was_taken_back = pending.taken_back.as_ref().is_some_and(|back| !back.withdrawn.is_empty());
     pending.closed.is_some()

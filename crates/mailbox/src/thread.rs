@@ -16,7 +16,7 @@ pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Re
     Builder::new().spawn(work).io("start", "a thread")
 }
 
-/// What a mutex protects. Every thread leaves it whole, also one that panics.
+/// Locks a mutex. Every thread leaves it whole, also one that panics.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,8 +8,8 @@ fn shrink(terminal: &Terminal<'_>, columns: u32, rows: u32, sees: &str) -> Strin
     shrink_until(terminal, columns, rows, &[sees])
 }
 
-/// Gives the terminal another size, and waits for texts. The terminal first shows what is left of the screen before, so a test names all
-/// that it looks for.
+/// Gives the terminal another size, and waits for texts. The terminal first shows a part of the screen before. So a test names every text
+/// that it expects.
 fn shrink_until(terminal: &Terminal<'_>, columns: u32, rows: u32, sees: &[&str]) -> String {
     terminal.resize(columns, rows);
     until(&format!("{sees:?} at {columns}×{rows}"), || {

@@ -1,4 +1,4 @@
-//! What lies in the mailbox, for people who look: the questions that wait, past rounds, and all workflows.
+//! Lists for people: the questions that wait, past rounds, and all workflows.
 //!
 //! | file | idea |
 //! |---|---|

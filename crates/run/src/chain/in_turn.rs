@@ -29,7 +29,7 @@ const MAX_COMPARED: u64 = 1 << 20;
 pub struct InTurn<'a> {
     mailbox: &'a Mailbox,
     parent: WorkflowId,
-    /// The workflow that is waited for.
+    /// The workflow that the parent awaits.
     pub child: WorkflowId,
     /// While this lock is held, no process wakes the parent.
     _held: Option<Lock>,

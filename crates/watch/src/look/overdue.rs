@@ -15,7 +15,7 @@ pub(super) enum After {
     GoesOn,
 }
 
-/// What the end of a question needs.
+/// The parts of the watcher that end a question.
 #[derive(Debug)]
 pub(crate) struct Dues<'a> {
     pub(crate) served: &'a Served,
