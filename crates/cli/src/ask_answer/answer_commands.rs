@@ -91,7 +91,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
             let id = short_id::meant_to_decide(&args.common, &id.workflow, "withdraw it: no agent is started")?;
             cancel(&args, &id, why.as_deref(), *tree, round.or(seen))?;
         }
-        Command::Edit { id, .. } => edit_command::edit(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
+        Command::Edit { id, .. } => edit_command::edit_here(&args, context, &short_id::meant(&args.common, &id.workflow)?)?,
     }
     Ok(0)
 }

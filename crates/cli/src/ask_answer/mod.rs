@@ -12,7 +12,7 @@
 //! | `filter` | finds the questions that contain given words |
 //! | `other_machines` | runs `askbox` instead if a command is about other machines |
 //! | `short_id` | accepts a part of an id for the whole id |
-//! | `edit_command` | runs `ask-answer edit` |
+//! | `edit_command` | runs `ask-answer edit`, for a question of this machine or of another one |
 //! | `edit_call` | changes a tool call before it is allowed |
 //! | `editor` | a long answer, written in the user's editor |
 
@@ -21,7 +21,7 @@ mod answer_commands;
 pub mod answering;
 pub mod ask_user_question;
 pub mod edit_call;
-mod edit_command;
+pub mod edit_command;
 pub mod editor;
 pub mod filter;
 mod give;

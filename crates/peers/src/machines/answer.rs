@@ -14,6 +14,7 @@ use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::args::seen_round::SeenRound;
+use askbox_cli::ask_answer::edit_command::{self, Edited};
 use askbox_cli::ask_answer::{self, answering, ask_user_question, question_text, short_id};
 use askbox_cli::person::refusal;
 use askbox_cli::program::{self, Context};
@@ -65,6 +66,7 @@ pub(super) fn run(args: &AskAnswer, context: &Context, open: OpenInbox) -> Resul
             let to = to_answer(context, id, &format!("ask back: {question}"))?;
             send(args, &to, round.or(seen), person.asking_back(question.clone()), &person)
         }
+        Some(Command::Edit { id, .. }) => edit(args, context, id),
         Some(other) => Err(only_there(other)),
         None => {
             let Some((id, words)) = reply.words.split_first() else {
@@ -95,7 +97,7 @@ fn seen_as(seen: Option<&SeenRound>, question: &RemoteQuestion) -> Result<On> {
 }
 
 /// The person who answers. Without a configuration no machine is reached. Loading it here reports that once.
-pub(super) fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
+fn person(args: &AskAnswer, context: &Context) -> Result<Caller> {
     context.loaded()?;
     context.caller(args.reply.by.as_deref(), &channel("ask-answer"))
 }
@@ -135,7 +137,7 @@ fn nothing_sent(e: Error) -> Error {
 }
 
 /// The result of looking at an address.
-pub(super) enum Found {
+enum Found {
     /// The question, with the connection to its machine.
     Waits(Peers, Arc<RemoteQuestion>),
     /// The question no longer waits.
@@ -144,7 +146,7 @@ pub(super) enum Found {
 
 impl Found {
     /// The waiting question, or an error that says how it ended.
-    pub(super) fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
+    fn waiting(self, id: &Address) -> Result<(Peers, Arc<RemoteQuestion>)> {
         match self {
             Self::Waits(peers, question) => Ok((peers, question)),
             Self::Ended(ended) => Err(Error::not_found(
@@ -160,7 +162,7 @@ fn host_of(id: &Address) -> &str {
 }
 
 /// Looks at an address. If the question no longer waits, asks its machine how it ended.
-pub(super) fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
+fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
     let Some(host) = &id.host else { return Err(Error::usage(format!("{id} names no machine"), "write HOST:ID")) };
     let peers = connect(context, Some(host))?;
     peers.settle_with(host, NAMED_WAITS);
@@ -259,8 +261,18 @@ fn show_ended(args: &AskAnswer, id: &Address, ended: &Ended, format: Option<Form
     Ok(0)
 }
 
+/// `ask-answer edit HOST:ID`
+fn edit(args: &AskAnswer, context: &Context, id: &Address) -> Result<u8> {
+    let found = found(context, id, false)?.waiting(id)?;
+    let (round, address, person) = (as_round(&found.1)?, found.1.address().to_string(), person(args, context)?);
+    let below = question_text::round(None, &round, context);
+    let edited = Edited { address: &address, found: &round, below, refuse: Vec::new() };
+    let status = edit_command::edit(args, &edited, &person, |on, reply| send(args, &found, on, reply, &person))?;
+    Ok(status.unwrap_or_default())
+}
+
 /// Checks that the decision may be offered for the question that waits in this round, as far as that is known here.
-pub(super) fn may_be_made(decision: Decision<'_>, address: &str, question: &Question, waits: QuestionId, reply: &Answer) -> Result<()> {
+fn may_be_made(decision: Decision<'_>, address: &str, question: &Question, waits: QuestionId, reply: &Answer) -> Result<()> {
     if let Some(expected) = decision.on.round().filter(|id| *id != waits) {
         return Err(Error::conflict(
             format!("{address} asks another question by now (round {waits}, not {expected})"),
@@ -271,13 +283,7 @@ pub(super) fn may_be_made(decision: Decision<'_>, address: &str, question: &Ques
 }
 
 /// Offers the answer, and prints the decision of its machine.
-pub(super) fn send(
-    args: &AskAnswer,
-    found: &(Peers, Arc<RemoteQuestion>),
-    on: impl Into<On>,
-    answer: Answer,
-    person: &Caller,
-) -> Result<u8> {
+fn send(args: &AskAnswer, found: &(Peers, Arc<RemoteQuestion>), on: impl Into<On>, answer: Answer, person: &Caller) -> Result<u8> {
     let on = on.into();
     let (peers, question) = found;
     let (host, asked) = (&question.host, asked(question)?);

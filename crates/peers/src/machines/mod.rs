@@ -5,12 +5,10 @@
 //! |---|---|
 //! | `for_machines` | `ask-answer list --json --watch` and `ask-answer --offer`, for another machine |
 //! | `listing` | `ask-answer list` with the questions of all machines |
-//! | `answer` | shows and answers a question of another machine |
-//! | `edit` | the same for a long answer, and for a changed tool call |
+//! | `answer` | shows and answers a question of another machine, also with a text from the editor |
 //! | `offer_state` | the state of an offered answer that may not be decided yet |
 
 pub mod answer;
-mod edit;
 mod for_machines;
 mod listing;
 pub mod offer_state;
@@ -51,7 +49,6 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
         Some(Command::List { filter, live, host, .. }) => {
             listing::run(&args.common, context, &filter::with_live(filter, *live), host.as_ref())
         }
-        Some(Command::Edit { id, .. }) => edit::edit(&args, context, id),
         _ => answer::run(&args, context, open),
     }
 }
