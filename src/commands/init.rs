@@ -31,10 +31,8 @@ pub fn run(args: &Init) -> Result<u8> {
 /// Writes the configuration file to the path where the programs look for it.
 fn write(force: bool) -> Result<PathBuf> {
     let path = config::location().ok_or_else(|| {
-        Error::usage(
-            "the configuration file has no place: $ASKBOX_CONFIG, $XDG_CONFIG_HOME and $HOME are all unset",
-            "set one of them, or: askbox init --print > FILE",
-        )
+        let hint = "set one of them, or: askbox init --print > FILE";
+        Error::usage("the configuration file has no place: $ASKBOX_CONFIG, $XDG_CONFIG_HOME and $HOME are all unset", hint)
     })?;
     let path = std::path::absolute(&path).io("find", &path)?;
     disk::create_folder(path.parent().unwrap_or(Path::new("/")))?;

@@ -199,10 +199,8 @@ pub fn write_service(force: bool) -> Result<()> {
     if force {
         disk::replace(&path, text.as_bytes())?;
     } else if disk::create(&path, text.as_bytes())? == Placed::NameExists && std::fs::read(&path).io("read", &path)? != text.as_bytes() {
-        return Err(Error::conflict(
-            format!("{} exists with another content; it was not changed", path.display()),
-            "replace it: askbox init --service --force",
-        ));
+        let hint = "replace it: askbox init --service --force";
+        return Err(Error::conflict(format!("{} exists with another content; it was not changed", path.display()), hint));
     }
     program::print_value(&path.display().to_string())?;
     warn_about_missing(variables.as_deref(), &path);

@@ -28,10 +28,8 @@ pub fn become_it(args: &[OsString]) {
 /// The error about a surface that is not installed.
 pub fn missing(name: &str) -> Error {
     let release = if name == "sync" { "" } else { "the release has it; " };
-    Error::not_found(
-        format!("`askbox {name}` is the program `askbox-{name}`, and it is neither beside askbox nor on PATH"),
-        format!("{release}from a checkout: cargo install --path . --features {name}"),
-    )
+    let hint = format!("{release}from a checkout: cargo install --path . --features {name}");
+    Error::not_found(format!("`askbox {name}` is the program `askbox-{name}`, and it is neither beside askbox nor on PATH"), hint)
 }
 
 /// The main function of the program of the surface `name`. Its arguments are those behind `askbox NAME`.

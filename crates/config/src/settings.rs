@@ -164,11 +164,8 @@ pub(super) fn check_values(config: &Config, set: &[String]) -> Result<()> {
         return Err(Error::invalid("mcp.wait", "is longer than 10m", "leave it at 45s: clients give a call up after a minute"));
     }
     if config.metrics.file.components().next().is_some() && !config.metrics.file.is_absolute() {
-        return Err(Error::invalid(
-            "metrics.file",
-            "is not an absolute path",
-            "write an absolute path such as /var/lib/node_exporter/askbox.prom",
-        ));
+        let fix = "write an absolute path such as /var/lib/node_exporter/askbox.prom";
+        return Err(Error::invalid("metrics.file", "is not an absolute path", fix));
     }
     notify::check(&config.notify, &config.target)?;
     peers::check(&config.peers)?;

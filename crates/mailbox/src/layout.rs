@@ -312,10 +312,8 @@ fn check_path(root: &Path) -> Result<()> {
         Some(_) => return Ok(()),
     };
     let shown = crate::text::path_word(root);
-    Err(Error::usage(
-        format!("the mailbox path {shown} {problem}"),
-        "rename the folder, or choose another mailbox with --mailbox DIR or $ASKBOX_DIR",
-    ))
+    let hint = "rename the folder, or choose another mailbox with --mailbox DIR or $ASKBOX_DIR";
+    Err(Error::usage(format!("the mailbox path {shown} {problem}"), hint))
 }
 
 /// The right to change the documents of one workflow.

@@ -65,18 +65,13 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
         return Err(Error::usage("the prompt is empty", "name a file with the prompt, or `-` for standard input"));
     }
     if task.prompt.len() > MAX_PROMPT {
-        return Err(Error::invalid(
-            "prompt",
-            format!("is {} bytes long, the limit is {MAX_PROMPT}", task.prompt.len()),
-            "put the bulk into a file and name its path in the prompt",
-        ));
+        let fix = "put the bulk into a file and name its path in the prompt";
+        return Err(Error::invalid("prompt", format!("is {} bytes long, the limit is {MAX_PROMPT}", task.prompt.len()), fix));
     }
     let lock = mailbox.lock(&task.workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == task.workflow) {
-        return Err(Error::conflict(
-            format!("{} already has a run (round {})", task.workflow, busy.question),
-            format!("follow it: relaunch logs -f {}", task.workflow),
-        ));
+        let hint = format!("follow it: relaunch logs -f {}", task.workflow);
+        return Err(Error::conflict(format!("{} already has a run (round {})", task.workflow, busy.question), hint));
     }
     let round = RoundId { workflow: task.workflow.clone(), question: QuestionId::generate() };
     let question = Question {

@@ -51,10 +51,8 @@ fn call(args: &[&str]) -> Result<()> {
         return Ok(());
     }
     let command = format!("systemctl --user {}", args.join(" "));
-    Err(Error::failed(
-        format!("`{command}` failed"),
-        format!("see why with: {command}; then repeat this command, which completes the rest"),
-    ))
+    let hint = format!("see why with: {command}; then repeat this command, which completes the rest");
+    Err(Error::failed(format!("`{command}` failed"), hint))
 }
 
 fn succeeds(args: &[&str]) -> bool {

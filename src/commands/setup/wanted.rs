@@ -233,10 +233,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Error::usage(
-        format!("`{name}` is no name of a variable"),
-        "give the name alone, such as --credential ANTHROPIC_API_KEY; its value is asked for",
-    ))
+    let hint = "give the name alone, such as --credential ANTHROPIC_API_KEY; its value is asked for";
+    Err(Error::usage(format!("`{name}` is no name of a variable"), hint))
 }
 
 /// Reads the value from the person, or from a pipe.
@@ -249,10 +247,8 @@ pub(super) fn take(name: &str) -> Result<String> {
         program::read_stdin_text(LONGEST)?
     };
     if value.is_empty() || value.chars().any(char::is_control) {
-        return Err(Error::usage(
-            format!("the value of {name} is empty or has control characters"),
-            "give one line: on a terminal, or through a pipe",
-        ));
+        let hint = "give one line: on a terminal, or through a pipe";
+        return Err(Error::usage(format!("the value of {name} is empty or has control characters"), hint));
     }
     Ok(value)
 }

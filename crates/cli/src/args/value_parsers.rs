@@ -67,10 +67,8 @@ pub fn variable_prefix(text: &str) -> Result<String> {
     if text.chars().enumerate().all(|(n, c)| c == '_' || c.is_ascii_alphabetic() || (n > 0 && c.is_ascii_digit())) {
         return Ok(text.into());
     }
-    Err(Error::usage(
-        format!("`{}` cannot begin the name of a shell variable", text::excerpt(text, 40)),
-        "use letters, digits and _, and do not start with a digit",
-    ))
+    let hint = "use letters, digits and _, and do not start with a digit";
+    Err(Error::usage(format!("`{}` cannot begin the name of a shell variable", text::excerpt(text, 40)), hint))
 }
 
 /// Turns the error of a value that is not a document into a usage error.

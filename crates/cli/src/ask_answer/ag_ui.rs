@@ -222,10 +222,8 @@ struct Resolution {
 pub(super) fn resume(args: &AskAnswer, context: &Context) -> Result<()> {
     let (given, Some(file)) = (&args.reply, &args.reply.file) else { return Ok(()) };
     if given.note.is_some() || given.round.is_some() || given.text {
-        return Err(Error::usage(
-            "--note, --round and --text belong to the answer to one question",
-            "name the question, or leave them out",
-        ));
+        let hint = "name the question, or leave them out";
+        return Err(Error::usage("--note, --round and --text belong to the answer to one question", hint));
     }
     let entries = read(&program::read_input(file, answering::MAX_JSON)?).map_err(|e| program::in_input(file, e))?;
     let (mailbox, person) = (args.common.open()?, person(args, context)?);

@@ -277,8 +277,6 @@ fn inbox_program(mailbox: &Mailbox, workflow: Option<&WorkflowId>, by: &str) -> 
     let mut command = Program::new(programs::beside("askbox"));
     command.arg("inbox").args(workflow.map(WorkflowId::as_str)).arg("--by").arg(by).arg("--mailbox").arg(mailbox.root());
     let e = command.exec();
-    Error::failed(
-        format!("the inbox is a part of the program askbox, which cannot be run: {e}"),
-        "install it beside ask-answer; or answer without the inbox: ask-answer list; then: ask-answer ID ANSWER",
-    )
+    let hint = "install it beside ask-answer; or answer without the inbox: ask-answer list; then: ask-answer ID ANSWER";
+    Error::failed(format!("the inbox is a part of the program askbox, which cannot be run: {e}"), hint)
 }

@@ -39,10 +39,8 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
             Some(unusable) => Err(unusable),
             None => round::latest(mailbox, workflow).ok_or_else(|| {
                 let meant = near_id::did_you_mean(mailbox, workflow);
-                Error::not_found(
-                    format!("the workflow {workflow} has no question"),
-                    format!("{meant}see the pending questions: ask-answer list"),
-                )
+                let hint = format!("{meant}see the pending questions: ask-answer list");
+                Error::not_found(format!("the workflow {workflow} has no question"), hint)
             }),
         },
         Err(e) => Err(e),
@@ -119,10 +117,8 @@ fn refuse_unquoted(question: &Question, words: &[String]) -> Result<()> {
         ),
     };
     let keys = text::excerpt(&part.options.keys(), 200);
-    Err(Error::usage(
-        format!("`{}` is none of the options of {id} ({keys}); nothing was answered", text::excerpt(other, 40)),
-        text::excerpt(&ways, 400),
-    ))
+    let hint = text::excerpt(&ways, 400);
+    Err(Error::usage(format!("`{}` is none of the options of {id} ({keys}); nothing was answered", text::excerpt(other, 40)), hint))
 }
 
 /// The error for several words behind the id of a question that takes one value.

@@ -69,10 +69,8 @@ fn edited(file: &Path, line: &str) -> Result<String> {
     // $EDITOR may contain arguments, so a shell runs it.
     let status = Command::new("/bin/sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status();
     if !status.io("run the editor on", file)?.success() {
-        return Err(Error::failed(
-            format!("the editor `{}` failed; no answer was sent", text::excerpt(&editor, 60)),
-            "choose one with $EDITOR, or answer on the command line",
-        ));
+        let hint = "choose one with $EDITOR, or answer on the command line";
+        return Err(Error::failed(format!("the editor `{}` failed; no answer was sent", text::excerpt(&editor, 60)), hint));
     }
     let bytes = program::read_input(file, MAX_ANSWER as u64)?;
     let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;

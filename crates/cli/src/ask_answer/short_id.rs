@@ -89,10 +89,8 @@ fn the_only(typed: &WorkflowId, mut found: Vec<WorkflowId>) -> Result<Option<Wor
         several => {
             let named: Vec<_> = several.iter().take(NAMED).map(|id| text::excerpt(id.as_str(), 60)).collect();
             let more = if several.len() > NAMED { format!(" and {} more", several.len() - NAMED) } else { String::new() };
-            Err(Error::usage(
-                format!("`{typed}` is a part of {} ids: {}{more}", several.len(), named.join(", ")),
-                "write more of the id that you mean",
-            ))
+            let hint = "write more of the id that you mean";
+            Err(Error::usage(format!("`{typed}` is a part of {} ids: {}{more}", several.len(), named.join(", ")), hint))
         }
     }
 }

@@ -125,10 +125,8 @@ fn nobody_hears(round: &RoundId) -> Error {
 
 fn ended(question: &Question) -> Error {
     let how = question.closed.as_ref().map_or("is over", |closed| closed.state.in_a_sentence());
-    Error::conflict(
-        format!("the question of {} {how}; there will be no answer", question.workflow_id),
-        "continue without the answer, or ask again",
-    )
+    let hint = "continue without the answer, or ask again";
+    Error::conflict(format!("the question of {} {how}; there will be no answer", question.workflow_id), hint)
 }
 
 /// A wait that a person watches. Dropping it ends the wait: a signal then ends the program without a word.

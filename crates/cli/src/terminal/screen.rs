@@ -182,10 +182,8 @@ pub fn wait_for_foreground() -> Result<()> {
     let mut without_stop = 0;
     while !is_foreground() {
         if without_stop == TRIES {
-            return Err(Error::usage(
-                "this program needs the terminal, and runs in the background",
-                "start it in the foreground, without `&`",
-            ));
+            let hint = "start it in the foreground, without `&`";
+            return Err(Error::usage("this program needs the terminal, and runs in the background", hint));
         }
         let at = Instant::now();
         let _ = kill_current_process_group(Signal::TTOU);

@@ -128,11 +128,8 @@ impl Runners {
             None if name == CLAUDE => Runner::default(),
             None => {
                 let known: BTreeSet<_> = self.named.keys().map(String::as_str).chain([CLAUDE]).collect();
-                return Err(Error::invalid(
-                    "runner.default",
-                    format!("names `{name}`, which has no [runner.{name}]"),
-                    format!("add that section, or use one of: {}", Vec::from_iter(known).join(", ")),
-                ));
+                let fix = format!("add that section, or use one of: {}", Vec::from_iter(known).join(", "));
+                return Err(Error::invalid("runner.default", format!("names `{name}`, which has no [runner.{name}]"), fix));
             }
         };
         if runner.kind == RunnerKind::Acp {

@@ -69,11 +69,8 @@ pub(crate) fn check(web: &Web) -> Result<()> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
         if host.is_empty() || !host.chars().all(is_plain) {
             let problem = format!("`{}` is no name of a host", askbox_mailbox::text::excerpt(host, 80));
-            return Err(Error::invalid(
-                "web.hosts",
-                problem,
-                "write the name alone, without https://, such as box.example or box.example:8443",
-            ));
+            let fix = "write the name alone, without https://, such as box.example or box.example:8443";
+            return Err(Error::invalid("web.hosts", problem, fix));
         }
     }
     // Without TLS, browsers do not say which page a form comes from, except to the computer's own names.

@@ -209,10 +209,8 @@ pub(super) fn look_at<T>(question: &RemoteQuestion, look: impl FnOnce(std::resul
 
 /// The error for taking back an offered answer. The answer belongs to the other machine, and only that machine knows its state.
 pub(super) fn cannot_be_taken_back(host: &HostName, workflow: &WorkflowId) -> Error {
-    Error::conflict(
-        format!("an answer that was sent to {host} is taken back there, not here: on {host}, ask-answer undo {workflow}"),
-        "tab shows the answers before it",
-    )
+    let hint = "tab shows the answers before it";
+    Error::conflict(format!("an answer that was sent to {host} is taken back there, not here: on {host}, ask-answer undo {workflow}"), hint)
 }
 
 fn waits_no_more(latest: &Machines, host: &HostName, workflow: &WorkflowId) -> String {

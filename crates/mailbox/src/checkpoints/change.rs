@@ -39,10 +39,8 @@ pub fn step(mailbox: &Mailbox, workflow: &WorkflowId, next: &str) -> Result<()> 
 pub fn set(mailbox: &Mailbox, workflow: &WorkflowId, field: &str, value: Value) -> Result<()> {
     let first = field.split('.').next().unwrap_or_default();
     if ["", "workflow_id", "schema_version"].contains(&first) {
-        return Err(Error::usage(
-            format!("`{}` cannot be set", text::excerpt(field, 80)),
-            "set another field, such as state_variables.NAME",
-        ));
+        let hint = "set another field, such as state_variables.NAME";
+        return Err(Error::usage(format!("`{}` cannot be set", text::excerpt(field, 80)), hint));
     }
     store::update(mailbox, workflow, |document| dotted_path::set(document, field, value))
 }

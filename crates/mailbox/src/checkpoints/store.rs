@@ -112,10 +112,8 @@ pub fn load(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<CheckpointDocume
 }
 
 fn missing(workflow: &WorkflowId) -> Error {
-    Error::not_found(
-        format!("{workflow} has no checkpoint"),
-        ("save one", format!("checkpoint save {workflow} --step NAME --next-action TEXT; see all: checkpoint list")),
-    )
+    let hint = ("save one", format!("checkpoint save {workflow} --step NAME --next-action TEXT; see all: checkpoint list"));
+    Error::not_found(format!("{workflow} has no checkpoint"), hint)
 }
 
 /// Replaces a workflow's own checkpoint, durably, with the checkpoint in `json`. Keeps the answer of the old checkpoint, unless
@@ -239,10 +237,8 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
         }
         time = modified(path);
     }
-    Err(Error::failed(
-        format!("{} changes while it is being copied", path.display()),
-        "post the question after the checkpoint has been written",
-    ))
+    let hint = "post the question after the checkpoint has been written";
+    Err(Error::failed(format!("{} changes while it is being copied", path.display()), hint))
 }
 
 fn gone(path: &Path, error: Error) -> Error {

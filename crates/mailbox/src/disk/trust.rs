@@ -54,22 +54,16 @@ pub(super) fn check_trust(path: &Path, meta: &rustix::fs::Stat, me: u32) -> Resu
     let quoted = crate::text::shell_quote(&shown.to_string());
     let kind = rustix::fs::FileType::from_raw_mode(meta.st_mode);
     if kind.is_symlink() {
-        return Err(Error::failed(
-            format!("{shown} is a symbolic link"),
-            "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR",
-        ));
+        let hint = "name the folder it points to, with --mailbox DIR or $ASKBOX_DIR";
+        return Err(Error::failed(format!("{shown} is a symbolic link"), hint));
     }
     if !kind.is_dir() {
-        return Err(Error::failed(
-            format!("{shown} is not a folder"),
-            "move it out of the way, or choose another mailbox with --mailbox DIR",
-        ));
+        let hint = "move it out of the way, or choose another mailbox with --mailbox DIR";
+        return Err(Error::failed(format!("{shown} is not a folder"), hint));
     }
     if meta.st_uid != me {
-        return Err(Error::failed(
-            format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid),
-            "use a mailbox of your own: --mailbox DIR or $ASKBOX_DIR",
-        ));
+        let hint = "use a mailbox of your own: --mailbox DIR or $ASKBOX_DIR";
+        return Err(Error::failed(format!("{shown} belongs to user {}, not to you (user {me})", meta.st_uid), hint));
     }
     let mode = meta.st_mode & 0o777;
     let hint = if is_of_a_mailbox(path) { format!("chmod go-w {quoted}") } else { NOT_OURS.to_owned() };

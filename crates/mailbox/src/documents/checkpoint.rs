@@ -86,11 +86,8 @@ pub fn check(checkpoint: &Checkpoint) -> Result<()> {
         match value {
             Value::String(path) if Path::new(path).is_absolute() => {}
             Value::String(_) => {
-                return Err(Error::invalid(
-                    field,
-                    "is not an absolute path",
-                    "write the path from / on: the next process may run elsewhere",
-                ));
+                let fix = "write the path from / on: the next process may run elsewhere";
+                return Err(Error::invalid(field, "is not an absolute path", fix));
             }
             _ => return Err(Error::invalid(field, "is not text", "write an absolute path")),
         }

@@ -66,10 +66,8 @@ fn changed<'a>(document: &CheckpointDocument, field: &'a str, value: Value) -> R
                 })?
             }
             _ => {
-                return Err(Error::usage(
-                    format!("`{}` lies below a plain value", text::excerpt(field, 80)),
-                    "set the whole field instead",
-                ));
+                let hint = "set the whole field instead";
+                return Err(Error::usage(format!("`{}` lies below a plain value", text::excerpt(field, 80)), hint));
             }
         };
     }

@@ -93,10 +93,8 @@ impl From<Option<QuestionId>> for On {
 }
 
 fn changed(workflow: &WorkflowId) -> Error {
-    Error::conflict(
-        format!("the question of {workflow} was changed while you read it"),
-        ("look at it again", format!("ask-answer show {workflow}")),
-    )
+    let hint = ("look at it again", format!("ask-answer show {workflow}"));
+    Error::conflict(format!("the question of {workflow} was changed while you read it"), hint)
 }
 
 /// A decision: the caller that makes it, and the question that it is about. The value is a separate [`Answer`], which the caller makes.
@@ -227,10 +225,8 @@ impl Signed {
             return Ok(self.answer);
         }
         let workflow = &question.workflow_id;
-        Err(Error::conflict(
-            format!("the question of {workflow} has changed while the answer was signed"),
-            ("look at it, and answer it again", format!("ask-answer show {workflow}")),
-        ))
+        let hint = ("look at it, and answer it again", format!("ask-answer show {workflow}"));
+        Err(Error::conflict(format!("the question of {workflow} has changed while the answer was signed"), hint))
     }
 }
 
@@ -305,10 +301,8 @@ fn dialog_waits(mailbox: &Mailbox, question: &Question) -> Result<()> {
     if question.live.is_none() || Lock::is_held(&mailbox.waiter(workflow))? {
         return Ok(());
     }
-    Err(Error::conflict(
-        format!("the session that asked in {workflow} no longer waits: it has ended, or its hook was killed"),
-        ("if the session still shows its dialog, answer it there; list what else waits", "ask-answer list"),
-    ))
+    let hint = ("if the session still shows its dialog, answer it there; list what else waits", "ask-answer list");
+    Err(Error::conflict(format!("the session that asked in {workflow} no longer waits: it has ended, or its hook was killed"), hint))
 }
 
 impl Decided<'_> {

@@ -223,10 +223,8 @@ fn refuse_used_id(mailbox: &Mailbox, question: &Question) -> Result<()> {
     if !round::is_claimed_or_closed(mailbox, &round) && !is_answered() {
         return Ok(());
     }
-    Err(Error::conflict(
-        format!("question_id {} is in use: {} has asked that question before", round.question, round.workflow),
-        "leave question_id out: every post gets a new one",
-    ))
+    let hint = "leave question_id out: every post gets a new one";
+    Err(Error::conflict(format!("question_id {} is in use: {} has asked that question before", round.question, round.workflow), hint))
 }
 
 /// Posts a question when `pending/WORKFLOW.json` or `answered/WORKFLOW.json` exists. Removes its timers and
@@ -274,17 +272,13 @@ fn post_locked(
         }
         if if_pending == IfPending::Conflict {
             let title = crate::text::excerpt(&earlier.typed.title(), 60);
-            return Err(Error::conflict(
-                format!("{} already asks another question: {title}", round.workflow),
-                "wait for its answer, or replace it with --supersede",
-            ));
+            let hint = "wait for its answer, or replace it with --supersede";
+            return Err(Error::conflict(format!("{} already asks another question: {title}", round.workflow), hint));
         }
         close::pending(mailbox, lock, earlier, Closing::now(Closed::Superseded, question.asked_by.as_deref().unwrap_or("asker"), None))?;
         if disk::create(&path, bytes)? == Placed::NameExists {
-            return Err(Error::conflict(
-                format!("{} was given another question just now", round.workflow),
-                ("look at it first", format!("ask-answer show {}", round.workflow)),
-            ));
+            let hint = ("look at it first", format!("ask-answer show {}", round.workflow));
+            return Err(Error::conflict(format!("{} was given another question just now", round.workflow), hint));
         }
     }
     audit::record(mailbox, Entry::about_round("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));

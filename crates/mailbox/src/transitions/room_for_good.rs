@@ -29,8 +29,6 @@ pub(super) fn check(mailbox: &Mailbox, workflow: &WorkflowId, question: &Questio
     if all.len() < MOST_STANDING || all.iter().any(is_it) {
         return Ok(());
     }
-    Err(Error::conflict(
-        format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"),
-        (format!("decide this call alone (`{once}`), or take some back"), format!("relaunch approve --list {workflow}")),
-    ))
+    let hint = (format!("decide this call alone (`{once}`), or take some back"), format!("relaunch approve --list {workflow}"));
+    Err(Error::conflict(format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"), hint))
 }

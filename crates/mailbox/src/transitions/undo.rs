@@ -57,10 +57,8 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
     let (document, answer) = answered(mailbox, &lock)?;
     let round = round::round_of(mailbox, &document.typed)?;
     if let Some(expected) = expect.filter(|e| *e != round.question) {
-        return Err(Error::conflict(
-            format!("the answer of {workflow} is that of round {}, not of {expected}", round.question),
-            ("look at it", format!("ask-answer show {workflow}")),
-        ));
+        let hint = ("look at it", format!("ask-answer show {workflow}"));
+        return Err(Error::conflict(format!("the answer of {workflow} is that of round {}, not of {expected}", round.question), hint));
     }
     is_a_persons(workflow, &answer)?;
     let entry = Entry::about_round("taken_back", &round).answer(document.typed.hash().ok(), &answer).by(by);
@@ -207,8 +205,6 @@ fn is_a_persons(workflow: &WorkflowId, answer: &Answer) -> Result<()> {
     if answer.is_a_persons() {
         return Ok(());
     }
-    Err(Error::conflict(
-        format!("nobody answered {workflow}: it was {}", answer.who()),
-        ("tell the agent when it asks again, or stop its run", format!("relaunch stop {workflow}")),
-    ))
+    let hint = ("tell the agent when it asks again, or stop its run", format!("relaunch stop {workflow}"));
+    Err(Error::conflict(format!("nobody answered {workflow}: it was {}", answer.who()), hint))
 }

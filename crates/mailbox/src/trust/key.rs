@@ -121,10 +121,8 @@ impl SecretKey {
         let others = disk::metadata(path).is_ok_and(|about| about.mode() & 0o077 != 0);
         if others {
             let quoted = text::shell_quote(&path.display().to_string());
-            return Err(Error::failed(
-                format!("others may read the key {}", path.display()),
-                format!("chmod 600 {quoted}; or make another"),
-            ));
+            let hint = format!("chmod 600 {quoted}; or make another");
+            return Err(Error::failed(format!("others may read the key {}", path.display()), hint));
         }
         let bytes = disk::read(path, LONGEST)?;
         Self::parse(&bytes).ok_or_else(|| Error::invalid("key", "is no secret key of askbox", ("make one", "askbox keygen")).in_file(path))

@@ -114,10 +114,8 @@ fn untrusted(why: &str) -> Error {
 }
 
 fn failed(program: &str, problem: &str) -> Error {
-    Error::failed(
-        format!("the answer is not signed, and was not given: {program} {problem}"),
-        "mend answers.sign_command in the configuration: a program that reads bytes and prints their signature",
-    )
+    let hint = "mend answers.sign_command in the configuration: a program that reads bytes and prints their signature";
+    Error::failed(format!("the answer is not signed, and was not given: {program} {problem}"), hint)
 }
 
 #[cfg(test)]

@@ -227,10 +227,8 @@ impl Caller {
 pub fn check_name(by: &str) -> Result<()> {
     let reserved = [BY_DEFAULT, BY_EVENT].into_iter().find(|name| by.trim().eq_ignore_ascii_case(name));
     reserved.map_or(Ok(()), |name| {
-        Err(Error::usage(
-            format!("`{name}` is no person's name: answers by `{name}` are those that nobody gave"),
-            "give another name: --by NAME",
-        ))
+        let hint = "give another name: --by NAME";
+        Err(Error::usage(format!("`{name}` is no person's name: answers by `{name}` are those that nobody gave"), hint))
     })
 }
 

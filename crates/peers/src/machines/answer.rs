@@ -169,10 +169,8 @@ fn found(context: &Context, id: &Address, or_earlier: bool) -> Result<Found> {
     let views = views(&peers, Some(host))?;
     let Some(view) = views.iter().find(|view| view.host == *host) else {
         let known: Vec<_> = views.iter().map(|view| view.host.as_str()).collect();
-        return Err(Error::usage(
-            format!("{host} is a database, no machine"),
-            format!("write the name of a machine in it: {}", known.join(", ")),
-        ));
+        let hint = format!("write the name of a machine in it: {}", known.join(", "));
+        return Err(Error::usage(format!("{host} is a database, no machine"), hint));
     };
     let workflow = short_id::meant_of(&id.workflow, view.questions.iter().map(|question| &question.workflow))?;
     if let Some(question) = peers.question(host, &workflow.unwrap_or_else(|| id.workflow.clone())) {
@@ -274,10 +272,8 @@ fn edit(args: &AskAnswer, context: &Context, id: &Address) -> Result<u8> {
 /// Checks that the decision may be offered for the question that waits in this round, as far as that is known here.
 fn may_be_made(decision: Decision<'_>, address: &str, question: &Question, waits: QuestionId, reply: &Answer) -> Result<()> {
     if let Some(expected) = decision.on.round().filter(|id| *id != waits) {
-        return Err(Error::conflict(
-            format!("{address} asks another question by now (round {waits}, not {expected})"),
-            format!("look at it: ask-answer show {address}"),
-        ));
+        let hint = format!("look at it: ask-answer show {address}");
+        return Err(Error::conflict(format!("{address} asks another question by now (round {waits}, not {expected})"), hint));
     }
     decision.may_be_made(address, question, reply)
 }
@@ -377,8 +373,6 @@ fn addressed(error: Error, workflow: &WorkflowId, address: &Address) -> Error {
 /// The error for a command that works only on the machine that has the question.
 fn only_there(command: &Command) -> Error {
     let name = command.name();
-    Error::usage(
-        format!("`ask-answer {name}` works on the machine that has the question"),
-        format!("run it there: ssh HOST ask-answer {name} ID"),
-    )
+    let hint = format!("run it there: ssh HOST ask-answer {name} ID");
+    Error::usage(format!("`ask-answer {name}` works on the machine that has the question"), hint)
 }

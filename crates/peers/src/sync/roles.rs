@@ -32,10 +32,8 @@ pub fn statements(hosts: &[String], people: &[String]) -> Result<String> {
 fn quoted(name: &str) -> Result<String> {
     let reserved = name.starts_with("pg_") || ["askbox_host", "askbox_person", "public", "none"].contains(&name);
     if name.is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) || reserved {
-        return Err(Error::usage(
-            format!("`{}` is no name of a role", askbox_mailbox::text::excerpt(name, 60)),
-            "choose another name, such as laptop",
-        ));
+        let hint = "choose another name, such as laptop";
+        return Err(Error::usage(format!("`{}` is no name of a role", askbox_mailbox::text::excerpt(name, 60)), hint));
     }
     Ok(format!("\"{}\"", name.replace('"', "\"\"")))
 }

@@ -42,10 +42,8 @@ pub(super) fn check_is_new(mailbox: &Mailbox, parent: Option<&WorkflowId>, child
         ));
     }
     if workflows::read(mailbox, child)?.is_some() || round::latest(mailbox, child).is_some() {
-        return Err(Error::conflict(
-            format!("there is a workflow {child} already"),
-            format!("to get its result: relaunch resume {child}; for a new workflow leave -w out"),
-        ));
+        let hint = format!("to get its result: relaunch resume {child}; for a new workflow leave -w out");
+        return Err(Error::conflict(format!("there is a workflow {child} already"), hint));
     }
     Ok(())
 }

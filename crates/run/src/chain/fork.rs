@@ -22,10 +22,8 @@ type Caller<'a> = Option<(&'a WorkflowId, &'a str)>;
 /// or by another runner.
 pub(super) fn inherit(mailbox: &Mailbox, config: &Config, task: Task, caller: Caller<'_>, folder: Option<&Path>) -> Result<Task> {
     let Some((workflow, run)) = caller else {
-        return Err(Error::usage(
-            "--fork: no run of askbox calls this, so there is no session to fork",
-            "call it in the shell of an agent that askbox started, or leave --fork out",
-        ));
+        let hint = "call it in the shell of an agent that askbox started, or leave --fork out";
+        return Err(Error::usage("--fork: no run of askbox calls this, so there is no session to fork", hint));
     };
     let id: AttemptId = run.parse()?;
     let parent = record::read(mailbox, &id.round, id.attempt)?;

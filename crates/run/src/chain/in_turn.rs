@@ -72,10 +72,8 @@ impl<'a> InTurn<'a> {
         let lock = mailbox.lock(parent)?;
         bounds::check_breadth(mailbox, limits, &lock)?;
         if awaits::read(mailbox, parent, child)?.is_some() {
-            return Err(Error::conflict(
-                format!("{parent} waits for {child} already"),
-                format!("to get its result: relaunch resume {child}"),
-            ));
+            let hint = format!("to get its result: relaunch resume {child}");
+            return Err(Error::conflict(format!("{parent} waits for {child} already"), hint));
         }
         // The lock is taken before the await exists: if an await's lock is free, its spawn has died or has answered.
         let held = awaits::hold(mailbox, &lock, child)?;

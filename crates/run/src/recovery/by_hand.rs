@@ -42,10 +42,8 @@ pub fn retry(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, cwd: Opt
     Lock::is_free_within(&of_round, ENDING)?;
     let _lock = mailbox.lock(workflow)?;
     if let Some(busy) = list::round_names(mailbox, Folder::Running).find(|r| r.workflow == *workflow) {
-        return Err(Error::conflict(
-            format!("another round of {workflow} is being delivered ({})", busy.question),
-            "wait for it: relaunch status",
-        ));
+        let hint = "wait for it: relaunch status";
+        return Err(Error::conflict(format!("another round of {workflow} is being delivered ({})", busy.question), hint));
     }
     let Some(_held) = Lock::try_acquire(&of_round)? else {
         return Err(Error::conflict(format!("{round} has a live run"), "see: relaunch status"));

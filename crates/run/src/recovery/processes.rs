@@ -39,10 +39,8 @@ pub(super) fn end(mailbox: &Mailbox, run: &Run) -> Result<Left> {
         run_processes::wait_gone(&is_ours, ENDS_BY_ITSELF);
     }
     run_processes::end(&is_ours, run_processes::TERM_GRACE).map_err(|left| {
-        Error::failed(
-            format!("{} of the earlier attempt of {} cannot be killed", run_processes::counted(left), run.round()),
-            "end them by hand; nothing is relaunched before they are gone",
-        )
+        let hint = "end them by hand; nothing is relaunched before they are gone";
+        Error::failed(format!("{} of the earlier attempt of {} cannot be killed", run_processes::counted(left), run.round()), hint)
     })?;
     let lock = agent_lock::path(&run.folder(mailbox));
     // An agent that was not gone at the first look is only looked at. So the round's lock stays free for a process that sees the agent.

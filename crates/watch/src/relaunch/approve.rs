@@ -71,10 +71,8 @@ fn the_one(mailbox: &Mailbox, id: &WorkflowId, beginning: &str) -> Result<Grant>
         (Some(one), None) => Ok(one),
         (None, _) => {
             let shown = text::excerpt(beginning, 64);
-            Err(Error::not_found(
-                format!("no call that is allowed or refused to {id} has the hash {shown}"),
-                format!("see: relaunch approve --list {id}"),
-            ))
+            let hint = format!("see: relaunch approve --list {id}");
+            Err(Error::not_found(format!("no call that is allowed or refused to {id} has the hash {shown}"), hint))
         }
         (Some(_), Some(_)) => Err(Error::usage(format!("the hashes of several calls of {id} begin so"), "write more of the hash")),
     }

@@ -301,10 +301,8 @@ impl TreeStopper {
 }
 
 fn left_waiting(workflow: &WorkflowId, nothing: &Error) -> Error {
-    Error::failed(
-        format!("{nothing}; what it started runs on"),
-        format!("to wait again: relaunch resume {workflow}; to stop everything: relaunch stop --tree {workflow}"),
-    )
+    let hint = format!("to wait again: relaunch resume {workflow}; to stop everything: relaunch stop --tree {workflow}");
+    Error::failed(format!("{nothing}; what it started runs on"), hint)
 }
 
 /// The exit status of a workflow that is over or asks, or the error to report.

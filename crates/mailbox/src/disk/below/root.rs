@@ -217,10 +217,8 @@ pub fn explain_missing(error: Error) -> Error {
     };
     let Some((root, below)) = missing else { return error };
     root.check_in_place().err().unwrap_or_else(|| {
-        Error::conflict(
-            format!("another process moved or removed {} while this command ran", below.display()),
-            ("repeat it if it still applies; look where the workflow stands now", "ask-answer show ID, relaunch status ID"),
-        )
+        let hint = ("repeat it if it still applies; look where the workflow stands now", "ask-answer show ID, relaunch status ID");
+        Error::conflict(format!("another process moved or removed {} while this command ran", below.display()), hint)
     })
 }
 

@@ -39,11 +39,8 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
             return Err(Error::invalid("answer.always", "refuses a tool call, and no call is asked about", "leave it out"));
         }
         (Outcome::Declined, _) if reply.always && question.live.is_some() => {
-            return Err(Error::invalid(
-                "answer.always",
-                "has no meaning for a session's dialog, which is one call",
-                "decline this one call",
-            ));
+            let fix = "decline this one call";
+            return Err(Error::invalid("answer.always", "has no meaning for a session's dialog, which is one call", fix));
         }
         (Outcome::Declined, _) if reply.stops => {
             check_allowance::stop(question, &reply)?;
@@ -71,11 +68,8 @@ fn is_edited(value: &AnswerValue) -> bool {
 /// Returns the normal form of a value that fits the question.
 pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given: Given) -> Result<AnswerValue> {
     if value.to_text().len() > MAX_ANSWER {
-        return Err(Error::invalid(
-            "answer",
-            format!("is longer than {MAX_ANSWER} bytes"),
-            "put the text into a file and answer with its path",
-        ));
+        let fix = "put the text into a file and answer with its path";
+        return Err(Error::invalid("answer", format!("is longer than {MAX_ANSWER} bytes"), fix));
     }
     if question.approval.is_some() && !matches!(value, AnswerValue::Text(words) if question.options.0.iter().any(|c| c.key == *words)) {
         let words = excerpt(&value.to_text(), 60);
@@ -92,11 +86,8 @@ pub(in crate::documents) fn fits(question: &Question, value: &AnswerValue, given
     }
     let AnswerValue::Batch(map) = value else {
         let keys: Vec<_> = question.questions.iter().enumerate().map(|(n, p)| p.key(n)).collect();
-        return Err(Error::invalid(
-            "answer",
-            format!("is one value, but {} questions were asked", keys.len()),
-            format!("answer each, as in: {}", keys.iter().map(|k| format!("{}=VALUE", shell_quote(k))).collect::<Vec<_>>().join(" ")),
-        ));
+        let fix = format!("answer each, as in: {}", keys.iter().map(|k| format!("{}=VALUE", shell_quote(k))).collect::<Vec<_>>().join(" "));
+        return Err(Error::invalid("answer", format!("is one value, but {} questions were asked", keys.len()), fix));
     };
     answers_all(question, map)?;
     let (mut out, mut used) = (Map::new(), Vec::new());

@@ -169,11 +169,8 @@ fn can_be_chosen(part: &Part, field: &str) -> Result<()> {
     if choosable {
         return Ok(());
     }
-    Err(Error::invalid(
-        field,
-        format!("are given, but the answer is of type {kind}, which has none"),
-        "leave the options out; or leave the type out, and the person chooses one of them or answers in their own words",
-    ))
+    let fix = "leave the options out; or leave the type out, and the person chooses one of them or answers in their own words";
+    Err(Error::invalid(field, format!("are given, but the answer is of type {kind}, which has none"), fix))
 }
 
 /// Refuses names that are the same text in two forms of Unicode: a person sees, and types, one name.

@@ -27,11 +27,8 @@ pub fn check(question: &Question) -> Result<()> {
         return Err(Error::invalid("schema_version", "is of a newer askbox", "update askbox, or write version 1"));
     }
     if question.questions.len() > MAX_PARTS {
-        return Err(Error::invalid(
-            "questions",
-            format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()),
-            "post them in several batches",
-        ));
+        let fix = "post them in several batches";
+        return Err(Error::invalid("questions", format!("holds {} questions, the limit is {MAX_PARTS}", question.questions.len()), fix));
     }
     let mut keys = Vec::new();
     for (n, part) in question.parts().iter().enumerate() {
@@ -40,11 +37,8 @@ pub fn check(question: &Question) -> Result<()> {
             return Err(Error::invalid(at("question"), "is empty", "write the question's text"));
         }
         if part.options.0.len() > MAX_OPTIONS {
-            return Err(Error::invalid(
-                at("options"),
-                format!("holds {} options, the limit is {MAX_OPTIONS}", part.options.0.len()),
-                "offer fewer, or ask for text",
-            ));
+            let fix = "offer fewer, or ask for text";
+            return Err(Error::invalid(at("options"), format!("holds {} options, the limit is {MAX_OPTIONS}", part.options.0.len()), fix));
         }
         if part.options.0.iter().any(|c| c.key.trim().is_empty()) {
             return Err(Error::invalid(at("options"), "has an option without a key", "give every option a key: -o KEY=DESCRIPTION"));
@@ -88,11 +82,8 @@ pub fn check(question: &Question) -> Result<()> {
     if let Some(until) = &question.until {
         until.check()?;
         if let Some(field) = only_for_a_person(question) {
-            return Err(Error::invalid(
-                "until",
-                format!("stands beside `{field}`, but the answer is an event"),
-                "leave one of them out; a person who ends the wait answers in their own words",
-            ));
+            let fix = "leave one of them out; a person who ends the wait answers in their own words";
+            return Err(Error::invalid("until", format!("stands beside `{field}`, but the answer is an event"), fix));
         }
     }
     if question.remind_every.is_some_and(|s| s.0 < std::time::Duration::from_secs(1)) {
