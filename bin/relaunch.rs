@@ -12,9 +12,9 @@ use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_run::process::{launch, programs};
 use askbox_run::recovery;
 use askbox_watch::relaunch::logs::{self, As, FirstEvent};
-use askbox_watch::relaunch::spawn_resume::{self, Spawn};
-use askbox_watch::relaunch::stop_run::{self, Flags};
-use askbox_watch::relaunch::{approve, exec, hold_queue, refusals, run_now, status, supervise, take_prompt, wait, watch};
+use askbox_watch::relaunch::{
+    approve, exec, hold_queue, refusals, run_now, spawn_resume, status, stop_run, supervise, take_prompt, wait, watch,
+};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -72,16 +72,15 @@ fn run(args: Args, context: &Context) -> Result<u8> {
             let workflow = optional_id(workflow)?;
             run_now::run_prompt(&common.open_or_create()?, context, file.as_deref(), prompt, workflow, json || stream)
         }
-        Command::Spawn { file, prompt, agent, model, fork, timeout, background, any, workflow } => {
-            let workflow = optional_id(workflow)?;
-            let spawn = Spawn { file, prompt, agent, model, fork, timeout, background, join_any: any, workflow };
-            spawn_resume::spawn(&common.open_or_create()?, context, spawn, json)
+        Command::Spawn(mut spawn) => {
+            let workflow = optional_id(spawn.workflow.take())?;
+            spawn_resume::spawn(&common.open_or_create()?, context, spawn, workflow, json)
         }
         Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
         Command::Wait { id: workflow, timeout } => wait::wait(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
-        Command::Stop { id: workflow, grace, report, now, tree } => {
-            let stop = if tree { stop_run::stop_tree } else { stop_run::stop };
-            of_state(&workflow, &|mailbox, id| stop(mailbox, context, id, Flags { grace: grace.as_deref(), report, now }, json))
+        Command::Stop(flags) => {
+            let stop = if flags.tree { stop_run::stop_tree } else { stop_run::stop };
+            of_state(&flags.id, &|mailbox, id| stop(mailbox, context, id, &flags, json))
         }
         Command::Retry { id: None, .. } => run_now::retry_all(&open()?, context, json),
         Command::Retry { id: Some(workflow), cwd, .. } => {

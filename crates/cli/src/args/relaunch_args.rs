@@ -133,7 +133,7 @@ and the last event, `interrupted`, holds what the agent had so far. To go on lat
     Run {
         /// The file with the prompt, or - for standard input
         #[arg(required_unless_present = "prompt", conflicts_with = "prompt")]
-        file: Option<std::path::PathBuf>,
+        file: Option<PathBuf>,
         /// The prompt itself
         #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
@@ -156,22 +156,7 @@ The steps, until one of them ends the run:
   3. SIGTERM: the agent ends its running tools and itself
   4. all its processes are frozen (SIGSTOP) and killed (SIGKILL)
 The session is kept. To go on: relaunch docs-42")]
-    Stop {
-        /// The workflow
-        id: String,
-        /// How long the tool call in flight may take to finish [default: limits.grace, 30s]
-        #[arg(long, value_name = "DURATION")]
-        grace: Option<String>,
-        /// Ask the agent for a report of its work before it ends
-        #[arg(long)]
-        report: bool,
-        /// Do not wait for the tool call in flight
-        #[arg(long)]
-        now: bool,
-        /// Stop everything below the workflow too; no parent is woken because of that
-        #[arg(long)]
-        tree: bool,
-    },
+    Stop(StopFlags),
     /// Start another agent from within an agent, and print its final text
     #[command(after_long_help = "Examples:
   $ relaunch spawn review.md
@@ -185,35 +170,7 @@ from the user, or if --timeout is over first, prints one line instead:
   SGN_PEND_STARTED (ID)
 End your turn then: you are resumed once, with the final text. If the agent ends without a final text, prints one \
 line such as `parked (ID): why`, with exit status 1.")]
-    #[command(group = ArgGroup::new("instructions").required(true).args(["file", "prompt"]))]
-    Spawn {
-        /// The file with the instructions, or - for a prompt on standard input
-        file: Option<std::path::PathBuf>,
-        /// The prompt itself
-        #[arg(long, value_name = "TEXT")]
-        prompt: Option<String>,
-        /// Run one of the agents that are defined for claude: see `askbox agents list`
-        #[arg(long, value_name = "NAME")]
-        agent: Option<String>,
-        /// Use this model
-        #[arg(long, value_name = "MODEL")]
-        model: Option<String>,
-        /// Make the agent a fork of your session: it knows all that you know, and the API's prompt cache has it
-        #[arg(long, conflicts_with_all = ["agent", "model"])]
-        fork: bool,
-        /// How long to wait for the final text [default: 9m, or a little less than the Bash tool's timeout]
-        #[arg(long, value_name = "DURATION")]
-        timeout: Option<String>,
-        /// Do not wait: print the ID; you are resumed with the final text
-        #[arg(long)]
-        background: bool,
-        /// Be resumed as soon as this agent has ended, without waiting for the others
-        #[arg(long)]
-        any: bool,
-        /// The new workflow's id; without it, one is generated
-        #[arg(short, long, value_name = "ID")]
-        workflow: Option<String>,
-    },
+    Spawn(Spawn),
     /// Print a workflow's final text, or SGN_PEND_ONGOING while it waits; an answer that nobody has taken is given to its agent, as a watcher would
     #[command(after_long_help = "Examples:
   $ relaunch resume docs-42
@@ -384,4 +341,53 @@ mod tests {
         let shown = described.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
         assert_eq!(shown.collect::<Vec<_>>(), COMMANDS);
     }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct StopFlags {
+    /// The workflow
+    pub id: String,
+    /// How long the tool call in flight may take to finish [default: limits.grace, 30s]
+    #[arg(long, value_name = "DURATION")]
+    pub grace: Option<String>,
+    /// Ask the agent for a report of its work before it ends
+    #[arg(long)]
+    pub report: bool,
+    /// Do not wait for the tool call in flight
+    #[arg(long)]
+    pub now: bool,
+    /// Stop everything below the workflow too; no parent is woken because of that
+    #[arg(long)]
+    pub tree: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("instructions").required(true).args(["file", "prompt"]))]
+pub struct Spawn {
+    /// The file with the instructions, or - for a prompt on standard input
+    pub file: Option<PathBuf>,
+    /// The prompt itself
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Option<String>,
+    /// Run one of the agents that are defined for claude: see `askbox agents list`
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Use this model
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Make the agent a fork of your session: it knows all that you know, and the API's prompt cache has it
+    #[arg(long, conflicts_with_all = ["agent", "model"])]
+    pub fork: bool,
+    /// How long to wait for the final text [default: 9m, or a little less than the Bash tool's timeout]
+    #[arg(long, value_name = "DURATION")]
+    pub timeout: Option<String>,
+    /// Do not wait: print the ID; you are resumed with the final text
+    #[arg(long)]
+    pub background: bool,
+    /// Be resumed as soon as this agent has ended, without waiting for the others
+    #[arg(long)]
+    pub any: bool,
+    /// The new workflow's id; without it, one is generated
+    #[arg(short, long, value_name = "ID")]
+    pub workflow: Option<String>,
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::relaunch::starting_session::StartingSession;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
+use askbox_cli::args::relaunch_args::Spawn;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::documents::awaited::{End, Ended, Join};
 use askbox_mailbox::who::asked_within;
@@ -31,31 +32,8 @@ const DEFAULT_BASH_TIMEOUT: Duration = Duration::from_secs(120);
 /// The variables that codex sets in the shells of its sandbox.
 const CODEX_SANDBOX: [&str; 2] = ["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"];
 
-/// The arguments of `relaunch spawn`.
-#[derive(Debug, Default)]
-pub struct Spawn {
-    /// The file with the instructions, or `-` for a prompt on standard input.
-    pub file: Option<PathBuf>,
-    /// The prompt itself.
-    pub prompt: Option<String>,
-    /// The name of a defined agent.
-    pub agent: Option<String>,
-    /// The model's name.
-    pub model: Option<String>,
-    /// The child is a fork of the calling run's session.
-    pub fork: bool,
-    /// How long to wait, such as `2m`.
-    pub timeout: Option<String>,
-    /// Print the child's id and do not wait.
-    pub background: bool,
-    /// Wake the parent as soon as this child has ended, without waiting for its other children.
-    pub join_any: bool,
-    /// The child's id.
-    pub workflow: Option<WorkflowId>,
-}
-
-/// `relaunch spawn`.
-pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> Result<u8> {
+/// `relaunch spawn`. The child gets the id `workflow`, or a new one.
+pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
     run_processes::check_visible()?;
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
@@ -65,8 +43,8 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
         agent: args.agent,
         model: args.model,
         fork: args.fork,
-        join: if args.join_any { Join::Any } else { Join::All },
-        workflow: args.workflow,
+        join: if args.any { Join::Any } else { Join::All },
+        workflow,
         folder: Some(program::working_folder()?),
     };
     log::warnings_to_stderr(config.log.format);

@@ -1,6 +1,7 @@
 //! `relaunch stop`: asks a run to stop, waits for its end, and prints the work that it had done.
 
 use askbox_agent::events::EventKind;
+use askbox_cli::args::relaunch_args::StopFlags;
 use askbox_cli::program::{self, Context};
 use askbox_mailbox::disk::LockHolder;
 use askbox_mailbox::family::lineage;
@@ -13,25 +14,14 @@ use askbox_run::on_demand;
 use askbox_run::supervise::stop::{self, Stop};
 use askbox_run::view::tail::EventTail;
 
-/// The flags of `relaunch stop`.
-#[derive(Debug, Clone, Copy)]
-pub struct Flags<'a> {
-    /// How long the tool call in flight may take, such as `30s`.
-    pub grace: Option<&'a str>,
-    /// Ask the agent for a report before it ends.
-    pub report: bool,
-    /// Do not wait for the tool call in flight.
-    pub now: bool,
-}
-
 /// `relaunch stop --tree ID`.
-pub fn stop_tree(mailbox: &Mailbox, context: &Context, root: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+pub fn stop_tree(mailbox: &Mailbox, context: &Context, root: &WorkflowId, flags: &StopFlags, json: bool) -> Result<u8> {
     whole_tree::stop(mailbox, root, |workflow| stop_one(mailbox, context, workflow, flags, json)).map(|()| 0)
 }
 
 /// `relaunch stop ID`. Prints the run's last event as JSON, or as text the work that the agent had done. Warns if agents below it keep
 /// running.
-pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<u8> {
+pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: &StopFlags, json: bool) -> Result<u8> {
     stop_one(mailbox, context, workflow, flags, json)?;
     let members = lineage::members(mailbox, workflow)?;
     let works = |id: &&WorkflowId| **id != *workflow && matches!(outcome::own_state_without_lock(mailbox, id), Ok(OwnState::Working));
@@ -43,8 +33,8 @@ pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: 
     Ok(0)
 }
 
-fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: Flags<'_>, json: bool) -> Result<()> {
-    let grace = flags.grace.map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
+fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: &StopFlags, json: bool) -> Result<()> {
+    let grace = flags.grace.as_deref().map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request =
         Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now, by_limit: false };
     if !json && !flags.now && stop::live_run(mailbox, workflow).is_ok() {
