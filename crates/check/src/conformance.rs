@@ -8,7 +8,7 @@
 //! | `harness` | a process of the implementation, and its replies |
 //! | `case`, `verdict` | the place of one check, and its result |
 //! | `vectors` | the files of `docs/vectors`, which any implementation may use |
-//! | `hashes`, `names`, `documents`, `answers`, `strangers`, `locks`, `races` | groups of checks |
+//! | `names`, `documents`, `answers`, `strangers`, `locks`, `races` | groups of checks |
 //! | `order`, `crashes` | checks of the order of writes, and of processes that are killed |
 //! | `strace` | the system calls of the implementation |
 
@@ -18,7 +18,6 @@ mod checks;
 mod crashes;
 mod documents;
 mod harness;
-mod hashes;
 mod locks;
 mod names;
 mod order;

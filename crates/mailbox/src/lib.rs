@@ -86,7 +86,7 @@
 //! | `documents` | the documents as types, and their checks |
 //! | `disk` | the only module that changes files of a mailbox |
 //! | `platform` | the differences between Linux and macOS |
-//! | `document`, `id`, `time`, `address`, `text`, `invisible`, `spelling`, `untrusted`, `thread`, `error` | JSON that keeps unknown fields; ids; times; addresses of questions; filters for shown text; characters that nobody sees; near spellings; text of an agent; threads; errors |
+//! | `document`, `id`, `time`, `address`, `text`, `spelling`, `untrusted`, `thread`, `error` | JSON that keeps unknown fields; ids; times; addresses of questions; filters for shown text; near spellings; text of an agent; threads; errors |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -118,7 +118,6 @@ pub mod error;
 pub mod family;
 #[doc(hidden)]
 pub mod id;
-mod invisible;
 #[doc(hidden)]
 pub mod layout;
 #[doc(hidden)]

@@ -16,7 +16,6 @@
 //! | [`messages`] | the messages that wake a watcher, its options, why it stopped |
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
-//! | [`turn`] | which of several watchers reacts, and which ones sleep |
 //! | `beside` | a program that works beside the watcher |
 //! | [`pauses`] | the growing pauses between the starts of something that keeps ending |
 //! | `dates` | the dates when there is something to do although no message came |
@@ -47,5 +46,4 @@ pub mod report;
 pub mod scope;
 pub mod traces;
 pub mod tree_driver;
-pub mod turn;
 pub mod watcher;

@@ -22,7 +22,7 @@ pub enum WatchMessage {
     AwaitedFile(Hint),
     /// The result of a look: true if the file of the timer's question is there.
     Looked(Box<Timer>, bool),
-    /// The watcher is the second of its mailbox now: see [`Turn`](crate::turn::Turn).
+    /// The watcher is the second of its mailbox now: see [`Turn`](crate::connection).
     Second(Lock),
     /// Stop watching. Runs go on.
     Stop,

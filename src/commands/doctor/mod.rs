@@ -8,7 +8,6 @@
 //! | `report` | runs them and prints the results |
 //! | `checkup` | shared by the checks: the objects that they check, the problems found so far |
 //! | `findings` | the problems found so far, many equal ones as one line, and what is no problem |
-//! | `in_force` | the configuration in force, and where each value comes from |
 //! | `progress` | how far the doctor has come |
 //! | `installation` | everything outside the mailbox: programs, configuration, targets, the database |
 //! | `mailbox_files` | the mailbox as files: owners, modes, names |
@@ -17,7 +16,6 @@
 mod checks;
 mod checkup;
 mod findings;
-mod in_force;
 mod installation;
 mod mailbox_files;
 mod progress;

@@ -1,4 +1,6 @@
 //! Runs every check and prints the results, for people or as JSON.
+//!
+//! The configuration in force, and where each value comes from.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -6,17 +8,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
+use crate::commands::doctor::checks;
 use crate::commands::doctor::checkup::{CLOSED_CHECKED, Checkup, MOMENT, entries, word};
 use crate::commands::doctor::findings::{Facts, Finding, Findings};
 use crate::commands::doctor::installation::setup;
 use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::documents;
 use crate::commands::doctor::workflows::road::Road;
-use crate::commands::doctor::{checks, in_force};
 use askbox_cli::args::askbox_args::Doctor;
 use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns;
+use askbox_config::{self as config, Loaded};
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::who::presence;
@@ -47,7 +51,7 @@ struct Report {
     #[serde(skip_serializing_if = "<[Weaker]>::is_empty")]
     weaker: &'static [Weaker],
     /// The configuration in force. People see more than its first two values only with `--config`.
-    in_force: Vec<in_force::Value>,
+    in_force: Vec<Value>,
 }
 
 /// Refuses to check a mailbox of another user as root, as `sudo askbox doctor` does. Every file would count as a problem, and the commands
@@ -148,7 +152,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         not_checked.push("runners, notifier, metrics and folders of the configuration were not checked, because it cannot be read".into());
     }
     let all_values = args.config || args.common.json;
-    let values = || in_force::values(&checkup.root, args.common.mailbox.is_some(), all_values, checkup.loaded.as_deref().ok());
+    let values = || values(&checkup.root, args.common.mailbox.is_some(), all_values, checkup.loaded.as_deref().ok());
     let in_force = if is_whole { values() } else { Vec::new() };
     // Dropping the progress removes its line from the terminal.
     drop(checkup.progress);
@@ -178,7 +182,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
 
 impl Report {
     fn words(&self) -> String {
-        let row = |v: &in_force::Value| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()];
+        let row = |v: &Value| [v.key.clone(), text::excerpt(&v.value.to_string(), 80), v.from.clone()];
         let rows: Vec<[String; 3]> = self.in_force.iter().map(row).collect();
         let mut out = if rows.is_empty() { String::new() } else { columns::table(["IN FORCE", "VALUE", "FROM"], &rows) + "\n" };
         out.push_str(self.about_watcher);
@@ -197,4 +201,66 @@ impl Report {
         out.extend(self.more.map(|more| format!("\n{more} more problems are not listed: solve these first\n")));
         out
     }
+}
+
+/// One value in force.
+#[derive(Debug, Clone, Serialize)]
+struct Value {
+    /// The key as in the configuration file, or `mailbox` or `config`.
+    pub key: String,
+    /// Its value.
+    pub value: Json,
+    /// `--FLAG`, `$VARIABLE`, `file` or `default`.
+    pub from: String,
+}
+
+/// The paths of the mailbox and of the configuration. With `all`, also every value in force. If the configuration cannot be read, returns
+/// only the two paths, because the programs would not start.
+fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Loaded>) -> Vec<Value> {
+    let path = |p: &Path| Json::from(p.display().to_string());
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let variable = |names: &[&str]| names.iter().find(is_set).map_or_else(|| "default".to_owned(), |n| format!("${n}"));
+    let from = if by_flag { "--mailbox".to_owned() } else { variable(&["ASKBOX_DIR"]) };
+    let missing = if loaded.is_some_and(|l| l.file.is_none()) { ", not there" } else { "" };
+    let mut values = vec![
+        Value { key: "mailbox".into(), value: path(root), from },
+        Value {
+            key: "config".into(),
+            value: config::location().as_deref().map_or(Json::Null, path),
+            from: variable(&["ASKBOX_CONFIG", "XDG_CONFIG_HOME"]) + missing,
+        },
+    ];
+    let Some(loaded) = loaded.filter(|_| all) else { return values };
+    let config = &loaded.config;
+    // Every runner of the file and the default runner, each with its defaults.
+    let mut tree = serde_json::to_value(config).unwrap_or_default();
+    let default = Some(&config.runner.default).filter(|name| !config.runner.named.contains_key(*name));
+    let names: Vec<&String> = config.runner.named.keys().chain(default).collect();
+    for (name, runner) in names.iter().filter_map(|name| config.runner(Some(name)).ok()) {
+        tree["runner"][name] = serde_json::to_value(runner).unwrap_or_default();
+    }
+    for config::Key { path: key, .. } in config::keys() {
+        let keys: Vec<String> = match key.split_once(".*.") {
+            Some(("target", rest)) => config.target.keys().map(|name| format!("target.{name}.{rest}")).collect(),
+            Some(("peers", rest)) => config.peers.keys().map(|name| format!("peers.{name}.{rest}")).collect(),
+            Some((_, rest)) => names.iter().map(|name| format!("runner.{name}.{rest}")).collect(),
+            None => vec![(*key).to_owned()],
+        };
+        for key in keys {
+            let mut value = key.split('.').fold(&tree, |tree, piece| &tree[piece]).clone();
+            // Its values may be secret, and people show the doctor's output to others.
+            if key.ends_with(".env") {
+                value.as_object_mut().into_iter().flatten().for_each(|(_, value)| *value = "(set)".into());
+            }
+            // Anybody who knows such an address can read the messages sent there, or send some.
+            let is_of_target = key.starts_with("target.") && [".webhook", ".ntfy", ".ntfy_replies"].iter().any(|end| key.ends_with(end));
+            let is_secret = is_of_target || key == "traces.url";
+            if is_secret && value != "" {
+                value = "(set)".into();
+            }
+            let from = if loaded.set.contains(&key) { "file" } else { "default" };
+            values.push(Value { key, value, from: from.into() });
+        }
+    }
+    values
 }

@@ -15,7 +15,6 @@
 //! | `tool` | the name and the input of a tool call, as the rules of the configuration spell them |
 //! | `forms` | a question of the agent to its user, as a form, and its reply |
 //! | `own_server` | askbox's tools, as an MCP server that the agent starts |
-//! | `own_words` | codex's choices that take other words too |
 //! | `requests` | the requests that wait for a person |
 //! | `permission` | a request for a permission, and the option that answers it |
 //! | `verdict` | how a turn ended |
@@ -29,7 +28,6 @@ mod forms;
 mod item;
 mod open_calls;
 mod own_server;
-mod own_words;
 mod permission;
 mod replay;
 mod replies;

@@ -1,8 +1,12 @@
 //! The checks, in their order.
+//!
+//! The hashes of the protocol, against the vectors.
+
+use serde_json::{Value, json};
 
 use crate::conformance::case::Case;
-use crate::conformance::verdict::Verdict;
-use crate::conformance::{answers, crashes, documents, hashes, locks, names, order, races, strangers};
+use crate::conformance::verdict::{Stop, Verdict, require};
+use crate::conformance::{answers, crashes, documents, locks, names, order, races, strangers, vectors};
 
 /// One check.
 pub struct Check {
@@ -22,14 +26,12 @@ const fn check(name: &'static str, clause: &'static str, rule: &'static str, run
 
 /// All checks.
 pub const ALL: &[Check] = &[
-    check("question-hash", "the-question-hash", "The question hash of each vector is right", |case| {
-        hashes::of_vectors(case, &["question_hash"])
-    }),
-    check("derived-id", "the-question-hash", "A question without question_id has the derived id", hashes::of_rounds),
+    check("question-hash", "the-question-hash", "The question hash of each vector is right", |case| of_vectors(case, &["question_hash"])),
+    check("derived-id", "the-question-hash", "A question without question_id has the derived id", of_rounds),
     check("shown-hash", "what-was-shown", "The hashes of what each vector shows are right", |case| {
-        hashes::of_vectors(case, &["seen", "of_its_machine", "shown"])
+        of_vectors(case, &["seen", "of_its_machine", "shown"])
     }),
-    check("answer-hash", "what-was-shown", "The answer hash of each vector is right", |case| hashes::of_vectors(case, &["answer_hash"])),
+    check("answer-hash", "what-was-shown", "The answer hash of each vector is right", |case| of_vectors(case, &["answer_hash"])),
     check("hostile-id", "the-mailbox", "An id that could leave the mailbox is refused by every operation", names::hostile_ids),
     check("valid-id", "the-mailbox", "Every valid id can be used, and names its file", names::valid_ids),
     check("round-id", "the-mailbox", "The id of a round is a UUID", names::round_ids),
@@ -97,3 +99,31 @@ pub const ALL: &[Check] = &[
     }),
     check("killed-at-call", "states", "The same holds before each system call that changes something", crashes::at_system_calls),
 ];
+
+/// The ids of rounds without `question_id`.
+fn of_rounds(case: &mut Case<'_>) -> Verdict {
+    for vector in vectors::rules("derived", "derived")? {
+        let reply = case.done("hash", json!({"question": vector["question"], "n": vector["n"]}))?;
+        let found = of(&reply, "derived_id")?;
+        require(*found == vector["question_id"], || {
+            format!("the {}th id of {} is {found} instead of {}", vector["n"], vector["question"], vector["question_id"])
+        })?;
+    }
+    Ok(())
+}
+
+/// The hashes of each vector.
+fn of_vectors(case: &mut Case<'_>, hashes: &[&str]) -> Verdict {
+    for (name, vector) in vectors::questions()? {
+        let reply = case.done("hash", json!({"question": vector["question"], "answer": vector["answer"]}))?;
+        for hash in hashes {
+            let found = of(&reply, hash)?;
+            require(*found == vector[hash], || format!("{hash} of {name}.json is {found} instead of {}", vector[hash]))?;
+        }
+    }
+    Ok(())
+}
+
+fn of<'r>(reply: &'r Value, hash: &str) -> Verdict<&'r Value> {
+    reply.get(hash).filter(|found| !found.is_null()).ok_or_else(|| Stop::Skipped(format!("the implementation does not compute {hash}")))
+}

@@ -4,11 +4,9 @@
 //! |---|---|
 //! | `post_question` | posts one question from flags or a file, or many from JSON |
 //! | `posting` | reads question documents, and adds the asker from the environment |
-//! | `hearer` | finds the agent behind a waiting `ask-post`, and notices its end |
 //! | `inline_wait` | `--wait`, which takes the answer over if it comes in time |
 //! | `post_receipt` | prints receipts, answers, and a warning about the next process |
 
-mod hearer;
 mod inline_wait;
 mod post_question;
 mod post_receipt;

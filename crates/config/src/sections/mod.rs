@@ -10,7 +10,6 @@
 //! | `limits` | the money and time for a run, a chain and a day |
 //! | `live` | the dialogs of attended sessions |
 //! | `notify` | the events, the targets, and the means to reach them |
-//! | `quiet_hours` | a value of `notify`: the hours without notifications |
 //! | `peers` | the mailboxes on other machines, and the database between machines |
 //! | `traces` | the spans of rounds for a collector |
 //! | `upkeep` | history, log, metrics, and the MCP server |
@@ -22,7 +21,6 @@ pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod notify;
 pub(crate) mod peers;
-pub(crate) mod quiet_hours;
 pub(crate) mod relaunching;
 pub(crate) mod runner_keys;
 pub(crate) mod runners;

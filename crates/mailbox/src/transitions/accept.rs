@@ -13,25 +13,29 @@
 //! a token. Under the lock, the question must still be the one that was signed.
 //!
 //! If the program dies before step 5, nothing was accepted. If it dies after step 5, [`crate::transitions::settle`] does step 6.
+//!
+//! A decision about a tool call for good needs room in the workflow's record. Without it, the decision is refused: the person would not learn
+//! later that it was kept for this one time only.
 
 use uuid::Uuid;
 
-use crate::attachments;
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Lock, Placed};
-use crate::documents::answer::Answer;
+use crate::documents::answer::{Answer, AnswerValue};
 use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
+use crate::documents::workflow::{Grant, MOST_STANDING};
 use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::transitions::{answered_by_hand, retire, room_for_good, settle, too_late};
+use crate::transitions::{answered_by_hand, retire, settle, too_late};
 use crate::trust::withdrawn;
 use crate::who::caller::Caller;
-use crate::{read_question, round, wake};
+use crate::{attachments, read_question, round, wake, workflows};
 
 /// The question that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,7 +285,7 @@ impl<'a> Waiting<'a> {
     pub fn decide(self, decision: Decision<'_>, reply: impl FnOnce(&Question) -> Result<Answer>) -> Result<Decided<'a>> {
         let reply = decision.check(&self.round, &self.document.typed, reply)?;
         let question = &self.document.typed;
-        room_for_good::check(self.mailbox, &self.round.workflow, question, &reply)?;
+        check(self.mailbox, &self.round.workflow, question, &reply)?;
         let shown = match decision.on {
             On::Shown(_, shown) => shown,
             On::WhatWaits | On::Round(_) | On::Text(..) => Shown::of_question(question)?,
@@ -353,4 +357,27 @@ impl Decided<'_> {
         }
         Ok(Accepted { round, question: document.typed, answer, warning })
     }
+}
+
+/// Checks that the workflow's record can keep this reply, if it decides about a call for good.
+///
+/// # Errors
+/// [`Error::Conflict`] if the record is full; the errors of reading it.
+fn check(mailbox: &Mailbox, workflow: &WorkflowId, question: &Question, reply: &Answer) -> Result<()> {
+    let Some(approval) = &question.approval else { return Ok(()) };
+    let allows = matches!(&reply.value, Some(AnswerValue::Text(word)) if word == WORKFLOW);
+    if !allows && !reply.always {
+        return Ok(());
+    }
+    let Some(record) = workflows::read(mailbox, workflow)?.map(|document| document.typed) else { return Ok(()) };
+    let (all, done, once) = match allows {
+        true => (&record.grants, "allowed to", ONCE),
+        false => (&record.refusals, "refused to", "decline"),
+    };
+    let is_it = |standing: &Grant| standing.tool == approval.tool && standing.sha256 == approval.sha256;
+    if all.len() < MOST_STANDING || all.iter().any(is_it) {
+        return Ok(());
+    }
+    let hint = (format!("decide this call alone (`{once}`), or take some back"), format!("relaunch approve --list {workflow}"));
+    Err(Error::conflict(format!("{MOST_STANDING} calls are {done} {workflow} for good, and its record keeps no more"), hint))
 }

@@ -8,7 +8,6 @@
 //! | [`post`] | a new question → `pending/` |
 //! | [`intake`] | a file that another program put into `pending/` is checked and registered |
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
-//! | `room_for_good` | checks that a decision about a tool call for good can be kept; a step of [`accept`] |
 //! | `offered` | `pending/` → `answered/`, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
 //! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
@@ -35,7 +34,6 @@ pub mod quarantined_round;
 pub mod refuse;
 pub mod replayed;
 pub mod retire;
-mod room_for_good;
 pub mod settle;
 mod too_late;
 pub mod undo;

@@ -1,19 +1,26 @@
 //! Finds the rounds that have ended, and sends their spans.
+//!
+//! Spans as a request of OTLP over HTTP in JSON (<https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>). Ids are in hexadecimal, and
+//! times are texts of digits, because a number of JSON may lose some.
+//!
+//! The rounds that wait to be sent, and when the next request is due. This is a state machine without a clock of its own.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value as Json, json};
+
 use crate::call::{self, Limit};
 use crate::curl;
-use crate::traces::queue::Queue;
-use crate::traces::{otlp, spans};
+use crate::traces::spans::{self, Span, Value};
 use askbox_config::Config;
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::error::Result;
 use askbox_mailbox::id::{RoundId, WorkflowId};
 use askbox_mailbox::listing::list;
+use askbox_mailbox::time::Time;
 use askbox_mailbox::{Folder, Mailbox, document, round, thread};
 use askbox_run::log;
 use askbox_watch::traces::{Tally, TraceLine};
@@ -225,10 +232,222 @@ impl Office {
 /// Starts the request with these spans. Its end is a message.
 fn start_request(config: &Config, spans: &[&spans::Span], sender: SyncSender<Note>) -> Result<()> {
     let traces = &config.traces;
-    let body = String::from_utf8_lossy(&document::to_json(&otlp::request(spans))?).into_owned();
+    let body = String::from_utf8_lossy(&document::to_json(&request(spans))?).into_owned();
     let secret = curl::secret_headers("traces.headers_file", &traces.headers_file)?;
     let mut headers = vec![("content-type", "application/json".to_owned())];
     headers.extend(secret.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let limit = Limit { key: "traces.time_limit", time: traces.time_limit.0 };
     call::start(curl::post(&traces.url, &headers, &body), limit, move |result| drop(sender.send(Note::Sent(result))))
+}
+
+/// `SPAN_KIND_INTERNAL`.
+const INTERNAL: u8 = 1;
+/// `STATUS_CODE_ERROR`.
+const ERROR: u8 = 2;
+
+/// The body of a request.
+fn request(spans: &[&Span]) -> Json {
+    let version = env!("CARGO_PKG_VERSION");
+    let resource =
+        [("service.name", "askbox"), ("service.version", version)].map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}));
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource},
+        "scopeSpans": [{"scope": {"name": "askbox", "version": version}, "spans": spans.iter().map(|span| of_span(span)).collect::<Vec<_>>()}],
+    }]})
+}
+
+fn of_span(span: &Span) -> Json {
+    let id = |id: Option<String>| Json::from(id.unwrap_or_default());
+    let events = span.events.iter().map(|(name, at)| json!({"timeUnixNano": nanoseconds(*at), "name": name}));
+    let mut found = json!({
+        "traceId": id(span.trace.map(|id| id.to_string())),
+        "spanId": id(span.id.map(|id| id.to_string())),
+        "name": span.name,
+        "kind": INTERNAL,
+        "startTimeUnixNano": nanoseconds(span.begin),
+        "endTimeUnixNano": nanoseconds(span.end.max(span.begin)),
+        "attributes": span.attributes.iter().map(|(key, value)| json!({"key": key, "value": of_value(value)})).collect::<Vec<_>>(),
+        "events": events.collect::<Vec<_>>(),
+        "status": span.failure.as_ref().map_or_else(|| json!({}), |class| json!({"code": ERROR, "message": class})),
+    });
+    if let Some(parent) = span.parent {
+        found["parentSpanId"] = parent.to_string().into();
+    }
+    if let Some(state) = &span.state {
+        found["traceState"] = state.as_str().into();
+    }
+    found
+}
+
+fn of_value(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => json!({"stringValue": text}),
+        Value::Number(number) => json!({"intValue": number.to_string()}),
+        Value::Amount(number) => json!({"doubleValue": number}),
+    }
+}
+
+/// The nanoseconds since 1970; 0 for a time that has no such number.
+fn nanoseconds(at: Time) -> String {
+    at.timestamp_nanos_opt().unwrap_or_default().max(0).to_string()
+}
+
+/// The most rounds that wait.
+const LONGEST: usize = 1000;
+/// The most rounds of one request.
+const AT_ONCE: usize = 50;
+/// How often the same rounds are sent, if the collector does not take them.
+const TRIES: u32 = 5;
+/// The pause behind the first request that failed. Each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The rounds that wait, the oldest first.
+#[derive(Debug)]
+struct Queue {
+    rounds: VecDeque<Vec<Span>>,
+    /// The number of rounds at the front that a request under way has.
+    under_way: usize,
+    failures: u32,
+    not_before: Instant,
+}
+
+impl Queue {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { rounds: VecDeque::new(), under_way: 0, failures: 0, not_before: now }
+    }
+
+    /// Adds a round. Returns false if the queue is full.
+    pub(super) fn add(&mut self, round: Vec<Span>) -> bool {
+        let has_room = self.rounds.len() < LONGEST;
+        if has_room {
+            self.rounds.push_back(round);
+        }
+        has_room
+    }
+
+    /// The spans of the next request, if one is due. It is under way from now on.
+    pub(super) fn begin(&mut self, now: Instant) -> Option<Vec<&Span>> {
+        if self.under_way > 0 || self.rounds.is_empty() || now < self.not_before {
+            return None;
+        }
+        self.under_way = self.rounds.len().min(AT_ONCE);
+        Some(self.rounds.iter().take(self.under_way).flatten().collect())
+    }
+
+    /// The request has ended: the collector has its rounds. Returns their number.
+    pub(super) fn taken(&mut self) -> usize {
+        self.failures = 0;
+        self.drop_first()
+    }
+
+    /// The request has failed. Returns the number of rounds that are given up.
+    pub(super) fn failed(&mut self, now: Instant) -> usize {
+        self.failures += 1;
+        self.not_before = now + FIRST_PAUSE * 2_u32.pow(self.failures.saturating_sub(1).min(TRIES));
+        if self.failures < TRIES {
+            self.under_way = 0;
+            return 0;
+        }
+        self.failures = 0;
+        self.drop_first()
+    }
+
+    fn drop_first(&mut self) -> usize {
+        let gone = std::mem::take(&mut self.under_way);
+        self.rounds.drain(..gone.min(self.rounds.len()));
+        gone
+    }
+
+    /// When the next request is due; `None` if nothing waits, or while one is under way.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        (self.under_way == 0 && !self.rounds.is_empty()).then_some(self.not_before)
+    }
+
+    /// Makes a request due at once, because the watcher ends.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.not_before = now;
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way > 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rounds.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askbox_mailbox::time;
+
+    #[test]
+    fn a_span_is_written_as_otlp_in_json() {
+        let at = |text| time::parse_rfc3339(text).unwrap();
+        let span = Span {
+            trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+                .parse()
+                .ok()
+                .map(|p: askbox_mailbox::documents::fields::trace::TraceParent| p.trace()),
+            name: "askbox run",
+            begin: at("2026-01-01T00:00:00.5Z"),
+            end: at("2025-01-01T00:00:00Z"),
+            attributes: vec![("askbox.attempt", Value::Number(2)), ("askbox.cost_usd", Value::Amount(0.5))],
+            failure: Some("agent".into()),
+            ..Span::default()
+        };
+        let body = request(&[&span]);
+        let written = &body["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+        assert_eq!(written["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(
+            (&written["startTimeUnixNano"], &written["endTimeUnixNano"]),
+            (&"1767225600500000000".into(), &"1767225600500000000".into())
+        );
+        assert_eq!(
+            written["attributes"],
+            json!([
+                {"key": "askbox.attempt", "value": {"intValue": "2"}}, {"key": "askbox.cost_usd", "value": {"doubleValue": 0.5}},
+            ])
+        );
+        assert_eq!(written["status"], json!({"code": 2, "message": "agent"}));
+        assert!(written.get("parentSpanId").is_none());
+    }
+}
+
+#[cfg(test)]
+mod tests_of_queue {
+    use super::*;
+
+    fn filled(rounds: usize, now: Instant) -> Queue {
+        let mut queue = Queue::new(now);
+        (0..rounds).for_each(|_| assert!(queue.add(vec![Span::default()])));
+        queue
+    }
+
+    #[test]
+    fn a_full_queue_of_spans_takes_no_more() {
+        let now = Instant::now();
+        let mut queue = filled(LONGEST, now);
+        assert!(!queue.add(Vec::new()));
+        assert_eq!(queue.begin(now).map(|spans| spans.len()), Some(AT_ONCE));
+        assert_eq!(queue.begin(now), None, "one request at a time");
+        assert_eq!(queue.taken(), AT_ONCE);
+        assert!(queue.add(Vec::new()));
+    }
+
+    #[test]
+    fn spans_are_given_up_after_five_requests_in_15_seconds() {
+        let mut now = Instant::now();
+        let begun = now;
+        let mut queue = filled(2, now);
+        for left in [0, 0, 0, 0, 2] {
+            now = queue.deadline().unwrap();
+            assert!(queue.begin(now).is_some());
+            assert_eq!(queue.deadline(), None);
+            assert_eq!(queue.failed(now), left);
+            assert_eq!(queue.begin(now), None);
+        }
+        assert_eq!((queue.len(), now - begun), (0, Duration::from_secs(15)));
+    }
 }

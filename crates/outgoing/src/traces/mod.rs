@@ -7,14 +7,10 @@
 //! | file | idea |
 //! |---|---|
 //! | [`exporter`] | which rounds have ended, and the requests |
-//! | `queue` | the rounds that wait to be sent, and when the next request is due |
 //! | `spans` | the spans of one round |
-//! | `otlp` | spans as OTLP in JSON |
 //!
 //! # Limitations
 //! A round that ended while no watcher ran is missed, and so is a round without a launch that ended before anybody had looked at it.
 
 pub mod exporter;
-mod otlp;
-mod queue;
 mod spans;

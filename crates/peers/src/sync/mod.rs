@@ -5,7 +5,6 @@
 //! | file | idea |
 //! |---|---|
 //! | [`connection`] | the connection to the database: its address, TLS, errors in words |
-//! | [`password`] | the password, from the environment or the file of passwords, and the environment variables |
 //! | [`migrate`] | the schema as numbered files, in the folder `migrations`. Brings a database up to date, and refuses one of another version |
 //! | [`roles`] | the statements that make a host's or a person's role |
 //! | [`partitions`] | one partition for each week: makes them ahead, and removes old ones |
@@ -15,5 +14,4 @@ pub mod connection;
 pub mod host;
 pub mod migrate;
 pub mod partitions;
-pub mod password;
 pub mod roles;

@@ -15,7 +15,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `bounds` | how deep and how wide a tree may grow |
-//! | `fork` | a child that is a fork of its parent's session |
 //! | [`spawn`] | start a child, or take over a spawn that was cut off |
 //! | [`in_turn`] | the await of a parent that waits in its own turn |
 //! | [`progress`] | wait until a workflow ends, asks, or the time is over; look for its result |
@@ -28,7 +27,6 @@
 pub mod archived_end;
 mod bounds;
 pub mod forest;
-mod fork;
 pub mod in_turn;
 pub mod outcome;
 pub mod progress;

@@ -4,13 +4,16 @@
 //! runs, the watcher starts it.
 //! A process that dies on the way leaves an await whose lock is free. The next spawn of the same task in the same round of the
 //! parent takes that await over instead of starting a second child.
+//!
+//! A child that is a fork of its parent's session. It knows all that the parent knew when it started the child, and its requests begin
+//! with the same bytes, so the API's prompt cache has them. The parent's session is not changed.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::attempt::ending::Ending;
+use crate::attempt::record::{self, Run};
 use crate::chain::bounds;
-use crate::chain::fork;
 use crate::chain::in_turn::{self, InTurn};
 use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
@@ -18,11 +21,12 @@ use crate::money::budget::Allowance;
 use crate::money::day::DayBudget;
 use crate::recovery::{self, Recovered};
 use crate::supervise::detach;
-use crate::task::{self, Task};
+use crate::task::{self, ForkOf, Task};
+use askbox_agent::{claude, transcript};
 use askbox_config::Config;
 use askbox_mailbox::documents::awaited::{Ended, Join};
 use askbox_mailbox::who::presence;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, time, workflows};
+use askbox_mailbox::{AttemptId, Error, Mailbox, Result, WorkflowId, pause, time, workflows};
 
 /// The run that starts a child.
 #[derive(Debug, Clone)]
@@ -105,8 +109,7 @@ pub fn spawn<'a>(mailbox: &'a Mailbox, config: &Config, request: SpawnRequest) -
     let parent = request.caller.as_ref().map(|caller| caller.workflow.clone());
     let mut task = task(mailbox, &request, child, parent.as_ref())?;
     if request.fork {
-        let caller = request.caller.as_ref().map(|caller| (&caller.workflow, &*caller.run));
-        task = fork::inherit(mailbox, config, task, caller, request.folder.as_deref())?;
+        task = inherit(mailbox, config, task, &request)?;
     }
     let id = request.caller.as_ref().and_then(|caller| in_turn::request_id(&caller.run, &task, request.instructions.file().as_deref()));
     let cut_off = match (&parent, id) {
@@ -239,6 +242,51 @@ fn check_names(request: &SpawnRequest) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Finds the session of the run that starts the fork, and checks that it can be forked so that its requests begin with the same bytes.
+/// The task takes over that session, its working folder, its agent definition and its model.
+///
+/// # Errors
+/// [`Error::Usage`] if no run starts it. [`Error::Conflict`] if the session has no transcript, or if the child would run in another folder
+/// or by another runner.
+fn inherit(mailbox: &Mailbox, config: &Config, task: Task, request: &SpawnRequest) -> Result<Task> {
+    let Some(Caller { workflow, run }) = &request.caller else {
+        let hint = "call it in the shell of an agent that askbox started, or leave --fork out";
+        return Err(Error::usage("--fork: no run of askbox calls this, so there is no session to fork", hint));
+    };
+    let id: AttemptId = run.parse()?;
+    let parent = record::read(mailbox, &id.round, id.attempt)?;
+    let refused =
+        |what: String, instead: String| Err(Error::conflict(format!("--fork: {what}"), format!("{instead}, or leave --fork out")));
+    let child = &task.workflow;
+    let (runner, _) = config.runner_of(child)?;
+    if parent.runner != runner {
+        let said = format!("{workflow} runs with [runner.{}], and {child} with [runner.{runner}]", parent.runner);
+        return refused(said, "give it an id that the same runner runs".into());
+    }
+    if let (Some(folder), Some(parents)) = (&request.folder, &parent.cwd)
+        && !is_same(folder, parents)
+    {
+        let said = format!("{workflow} runs in {}, and a fork of its session can only work there", parents.display());
+        return refused(said, format!("first: cd {}", askbox_mailbox::text::path_word(parents)));
+    }
+    if transcript_of(&parent).is_none() {
+        let said = format!("the session of {workflow} has no transcript");
+        return refused(said, "let the agent program keep transcripts".into());
+    }
+    let fork = ForkOf { session: parent.session_id, of: workflow.clone() };
+    Ok(Task { cwd: parent.cwd, role: parent.role, model: parent.model, fork: Some(fork), ..task })
+}
+
+/// The transcript of the run that calls this. Its first message may be on its way.
+fn transcript_of(run: &Run) -> Option<PathBuf> {
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|n| std::env::var_os(n)))?;
+    transcript::wait_for(&dir, &run.session_id.to_string(), Instant::now() + transcript::FIRST_MESSAGE)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
 #[cfg(test)]

@@ -29,13 +29,11 @@
 //! | `choose` | the rounds that can be claimed, and the refusals |
 //! | `stages` | the three stages, and the steps between them |
 //! | `plan` | the first attempt: fresh session or fork, folder, runner |
-//! | `auto` | what both ways cost, for `relaunch.mode = "auto"` |
 //! | `moved_folder` | finds a working folder that was renamed |
 //! | `heard` | whether the agent has heard the answer that it was given |
 //! | `waiting_sessions` | keeps the transcripts that an answer will continue |
 //! | `inline` | `ask-post --wait`, which claims the answer for the asker itself |
 
-mod auto;
 mod choose;
 pub mod heard;
 pub mod inline;

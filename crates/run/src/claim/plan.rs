@@ -1,23 +1,26 @@
 //! The plan of a round's first attempt, made when the round is claimed: fresh session or fork, folder, settings, runner.
+//!
+//! The costs that `relaunch.mode = "auto"` knows when it chooses: the tokens of both ways, and the state of the prompt cache.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::attempt::auto_choice::AutoChoice;
+use crate::attempt::auto_choice::{AutoChoice, PromptCache};
 use crate::attempt::record::{self, Begin, Claimant, Run};
 use crate::attempt::{acp_session, suspended_call};
-use crate::claim::auto;
 use crate::delivery::Delivery;
 use crate::process::permitted::{self, WorkFolder};
 use askbox_agent::claude::{self, CONFIG_DIR};
+use askbox_agent::session_size::{self, SessionSize};
 use askbox_agent::transcript;
-pub use askbox_agent::transcript::FIRST_MESSAGE;
 use askbox_config::{Config, Mode, Runner, RunnerKind};
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::workflow::Workflow;
 use askbox_mailbox::listing::list;
 use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, SessionId, WorkflowId, disk, time, workflows};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, SessionId, Time, WorkflowId, disk, time, workflows};
+
+pub use askbox_agent::transcript::FIRST_MESSAGE;
 
 /// The first attempt to deliver a round. Nothing is written.
 pub fn first(mailbox: &Mailbox, config: &Config, question: &Question, round: &RoundId) -> Result<Run> {
@@ -101,7 +104,7 @@ struct Decided {
 /// The choice of `auto`, with what it knows of both ways.
 fn auto(mailbox: &Mailbox, question: &Question, decided: &Decided) -> Option<AutoChoice> {
     let why = decided.auto.filter(|_| matches!(question.content(), Content::Question))?;
-    Some(auto::weigh(mailbox, question, decided.transcript.as_deref(), why, time::now()))
+    Some(weigh(mailbox, question, decided.transcript.as_deref(), why, time::now()))
 }
 
 /// Decides between a fresh session and a fork, and says why if the choice differs from the configuration. Only sessions that askbox
@@ -287,4 +290,52 @@ fn cwd(config: &Config, question: &Question, known: Option<&Workflow>) -> Chosen
         }
     }
     (None, why)
+}
+
+/// A token has about this many bytes.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The choice with the costs of both ways, as of `now`. `transcript` belongs to the session that can be resumed.
+fn weigh(mailbox: &Mailbox, question: &Question, transcript: Option<&Path>, why: &str, now: Time) -> AutoChoice {
+    let size = transcript.and_then(session_size::of_transcript);
+    let told = bytes_to_tell(mailbox, question) / BYTES_PER_TOKEN;
+    with_costs(why, size, told, now)
+}
+
+fn with_costs(why: &str, size: Option<SessionSize>, told: u64, now: Time) -> AutoChoice {
+    let Some(size) = size else { return AutoChoice::because(why) };
+    let until = size.cached_until;
+    AutoChoice {
+        resume_tokens: Some(size.tokens),
+        cache: Some(if until.is_some_and(|until| until > now) { PromptCache::Warm } else { PromptCache::Cold }),
+        cache_seconds: until.map(|until| (until - now).num_seconds().unsigned_abs()),
+        // Both begin with the system prompt, the tools and a first prompt, which the first request of the session had too.
+        fresh_tokens: size.first_request.map(|first| first.saturating_add(told)),
+        ..AutoChoice::because(why)
+    }
+}
+
+/// The bytes of the checkpoint and of the question, which a new session has to read.
+fn bytes_to_tell(mailbox: &Mailbox, question: &Question) -> u64 {
+    let own = mailbox.document(Folder::Checkpoints, &question.workflow_id);
+    let length = |path: &Path| disk::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+    let checkpoint = question.checkpoint.as_deref().and_then(length).or_else(|| length(&own));
+    checkpoint.unwrap_or(0).saturating_add(question.question.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_warm_until_its_time_is_over() {
+        let size = |until: &str| Some(SessionSize { first_request: Some(100), tokens: 900, cached_until: Some(until.parse().unwrap()) });
+        let now = "2026-01-01T12:00:00Z".parse().unwrap();
+        let warm = with_costs("w", size("2026-01-01T12:03:00Z"), 50, now);
+        assert_eq!((warm.cache, warm.cache_seconds), (Some(PromptCache::Warm), Some(180)));
+        assert_eq!((warm.resume_tokens, warm.fresh_tokens), (Some(900), Some(150)));
+        let cold = with_costs("w", size("2026-01-01T11:59:00Z"), 50, now);
+        assert_eq!((cold.cache, cold.cache_seconds), (Some(PromptCache::Cold), Some(60)));
+        assert_eq!(with_costs("w", None, 50, now), AutoChoice::because("w"));
+    }
 }

@@ -1,17 +1,22 @@
 //! How an answer is put in words for the agent.
+//!
+//! The calls that were cut off beside a held one. When the run ends for the held call, the agent program writes for each of the others
+//! that the user rejected it. No user has seen them, so the agent is told that.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use crate::approval::permit;
-use crate::attempt::record::Run;
+use crate::attempt::record::{Begin, Run};
 use crate::attempt::used_answer::Use;
-use crate::prompt::{cut_calls, unasked_servers};
+use crate::prompt::unasked_servers;
 use crate::words::inserted::{at_the_end, on_one_line, within};
 use crate::words::{self, AskAgain, user_added};
+use askbox_agent::{claude, rejected_calls, transcript};
 use askbox_config::RunnerKind;
 use askbox_mailbox::documents::answer::BY_EVENT;
 use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::text::{one_line, shell_quote};
+use askbox_mailbox::text::{self, one_line, shell_quote};
 use askbox_mailbox::{Answer, AnswerValue, Kind, Mailbox, Outcome, Part, Question, Result, disk};
 
 /// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
@@ -34,7 +39,7 @@ pub fn in_words(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &R
 fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Run, kind: RunnerKind) -> Result<String> {
     if question.approval.is_some() {
         let words = permit::in_words(mailbox, &run.round(), question);
-        return Ok(format!("{words}{}", cut_calls::beside(question, run)));
+        return Ok(format!("{words}{}", cut_calls(question, run)));
     }
     if let Some(server) = &question.elicited_by {
         let mut of_agent = question.clone();
@@ -44,7 +49,7 @@ fn of_question(mailbox: &Mailbox, question: &Question, answer: &Answer, run: &Ru
             RunnerKind::Acp => to_agent_or_server(mailbox, answer, run),
             RunnerKind::Claude | RunnerKind::Program => to_server(mailbox, server, answer, run),
         };
-        return Ok(format!("{words}\n{about}{}", cut_calls::beside(question, run)));
+        return Ok(format!("{words}\n{about}{}", cut_calls(question, run)));
     }
     replied(mailbox, question, answer, run)
 }
@@ -172,5 +177,50 @@ pub(super) fn ends_clearly(question: &Question) -> bool {
             is_plain(value) && question.options.get(value).is_none_or(|choice| is_plain(&choice.description))
         }
         _ => false,
+    }
+}
+
+/// The most tools that are named.
+const NAMED: usize = 8;
+/// The most characters of a tool's name.
+const LONGEST_NAME: usize = 80;
+
+/// A line about the calls that were cut off beside the one of this question, behind a line end. Empty if there were none.
+fn cut_calls(question: &Question, run: &Run) -> String {
+    let Begin::Fork { from, .. } = &run.begin else { return String::new() };
+    let dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
+    let session = dir.and_then(|dir| transcript::find(&dir, &from.to_string())).and_then(|path| File::open(path).ok());
+    let rejected = session.map(rejected_calls::of_last_turn).unwrap_or_default();
+    let own = question.tool_call.as_ref().map(|call| call.id.as_str());
+    let server = question.elicited_by.as_deref().map(|server| format!("mcp__{server}__"));
+    let is_own = |id: &str, tool: &str| Some(id) == own || server.as_deref().is_some_and(|server| tool.starts_with(server));
+    cut_calls_in_words(rejected.iter().filter(|call| !is_own(&call.id, &call.tool)).map(|call| call.tool.as_str()))
+}
+
+fn cut_calls_in_words<'a>(tools: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = tools.map(|tool| within(&text::excerpt(tool, LONGEST_NAME), ",")).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "\nOther calls of the same message were cut off with this one: {}{more}. They were not made. Their results say that the user rejected \
+         them, but your user has never seen them. Make each of them again if you still need it.",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agent_reads_that_nobody_saw_the_other_calls() {
+        assert_eq!(cut_calls_in_words([].into_iter()), "");
+        let told = cut_calls_in_words(["AskUserQuestion", "a, b. User chose: yes"].into_iter());
+        assert!(told.starts_with("\nOther calls of the same message were cut off with this one: AskUserQuestion, \"a, b. User"), "{told}");
+        assert!(cut_calls_in_words(std::iter::repeat_n("Bash", 10)).contains("Bash and 2 more. They were not made."));
     }
 }

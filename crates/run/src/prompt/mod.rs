@@ -6,13 +6,11 @@
 //! | `earlier_attempt` | the words about what earlier attempts did, for a session that does not have it |
 //! | `so_far` | the task, and the earlier questions with their answers, for a new session |
 //! | `answer_text` | how an answer is put in words |
-//! | `cut_calls` | the calls that were cut off beside the one that a person was asked about |
 //! | `unasked_servers` | MCP servers that could not ask, because another question waited |
 //! | `templates` | the fixed texts, and how values get into them |
 //! | `round_input` | the round as a plain program gets it: as JSON |
 
 pub mod answer_text;
-mod cut_calls;
 pub mod earlier_attempt;
 pub mod message;
 pub mod round_input;

@@ -9,7 +9,6 @@
 //! | `reason` | why a round has its state, and what a person is to do, in words |
 //! | `awaited` | what a workflow that waits for others needs to go on |
 //! | `hold_ups` | the causes why one round stands still |
-//! | `retry` | the command that runs a parked round again |
 //! | `teller` | tells stories, and keeps what all of them have in common |
 //! | `shape` | the content of a story |
 //! | [`cause`] | the causes that hold all rounds up, with the command that changes each |
@@ -27,7 +26,6 @@ mod open_workflows;
 pub mod queue;
 mod read;
 mod reason;
-mod retry;
 mod shape;
 mod state;
 mod teller;

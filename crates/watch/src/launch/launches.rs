@@ -2,20 +2,22 @@
 //!
 //! Answered workflows: those that may be claimed, in the order of their answers, and those that wait for the end of a run. Each
 //! workflow is in the queue once.
+//!
+//! Processes of an earlier attempt. A thread of its own ends them, because a process that is stuck must not delay other launches.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use crate::dates::Dates;
 use crate::launch::gate::Gate;
-use crate::launch::orphans::Orphans;
 use crate::launch::places::Places;
 use crate::launch::supervisors::{self, Supervisors};
 use crate::messages::WatchMessage;
 use crate::scope::Served;
-use askbox_mailbox::{Folder, RoundId, Time, WorkflowId, read_question, text, time};
+use askbox_mailbox::{Folder, RoundId, Time, WorkflowId, read_question, text, thread, time};
 use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::log;
+use askbox_run::{log, recovery};
 
 /// The launches of a watcher.
 #[derive(Debug)]
@@ -187,6 +189,42 @@ impl LaunchQueue {
         let (released, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(run, _)| run == round);
         self.waiting_for_run = rest;
         released.into_iter().map(|(_, workflow)| workflow).collect()
+    }
+}
+
+/// The rounds that have a thread to end the processes of an earlier attempt.
+#[derive(Debug)]
+pub(super) struct Orphans {
+    /// Receives the next steps of the rounds afterwards.
+    sender: Sender<WatchMessage>,
+    rounds: HashSet<RoundId>,
+}
+
+impl Orphans {
+    pub(super) fn new(sender: Sender<WatchMessage>) -> Self {
+        Self { sender, rounds: HashSet::new() }
+    }
+
+    pub(super) fn are_being_ended(&self, round: &RoundId) -> bool {
+        self.rounds.contains(round)
+    }
+
+    /// Starts the thread of a round.
+    pub(super) fn end(&mut self, served: &Served, dates: &mut Dates, round: &RoundId) {
+        let (mailbox, config, sender, ended) = (served.mailbox.clone(), served.config.clone(), self.sender.clone(), round.clone());
+        let ends = thread::start(move || {
+            let recovered = recovery::recover(&mailbox, &config, &ended);
+            let _ = sender.send(WatchMessage::Recovered(ended, Box::new(recovered)));
+        });
+        match ends {
+            Ok(_) => drop(self.rounds.insert(round.clone())),
+            Err(e) => dates.retry(served.mailbox.round(Folder::Running, round), &e),
+        }
+    }
+
+    /// Notes that the thread of a round has reported its outcome.
+    pub(super) fn ended(&mut self, round: &RoundId) {
+        self.rounds.remove(round);
     }
 }
 

@@ -6,14 +6,12 @@
 //! | `gate` | the breaker and the day's budget together decide about the next launch |
 //! | `next_run` | claims and launches the next run, if its gate and its places allow it |
 //! | `unsupervised` | claimed rounds that have no supervisor |
-//! | `orphans` | ends the processes of an earlier attempt |
 //! | `places` | how many places of `relaunch.max_concurrent` are taken, by all watchers together |
 //! | `supervisors` | starts supervisor processes and notices their end |
 
 pub(super) mod gate;
 pub(super) mod launches;
 mod next_run;
-mod orphans;
 mod places;
 mod supervisors;
 mod unsupervised;

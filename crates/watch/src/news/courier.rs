@@ -1,4 +1,6 @@
 //! The thread that looks for events, notifies the targets, and listens for replies.
+//!
+//! Answers that people give through a channel.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -14,11 +16,14 @@ use crate::news::post::{self, Place};
 use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::terminals::{self, Terminals};
-use crate::news::{answers, wanted};
-use askbox_config::{Config, Live, Notify, Target, targets};
+use crate::news::wanted;
+use askbox_config::{Config, Live, Means, Notify, Target, targets};
 use askbox_mailbox::disk::{self, Lock};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, thread, time};
+use askbox_mailbox::transitions::accept::{self, Decision, On};
+use askbox_mailbox::{
+    Accepted, AnswerValue, Below, Caller, Error, Folder, Mailbox, Result, RoundId, Through, WorkflowId, round, text, thread, time,
+};
 use askbox_run::log;
 
 /// How long the end of the watcher waits for notifications that are being sent.
@@ -334,14 +339,14 @@ impl Office {
     /// Gives a person's answer, and tells the channel what became of it.
     fn answer(&mut self, name: &str, answer: ChannelAnswer) -> WorkflowId {
         if let Some(desk) = self.desks.get_mut(name) {
-            let problem = match answers::apply(&self.work.mailbox, name, &desk.target, &answer) {
+            let problem = match apply(&self.work.mailbox, name, &desk.target, &answer) {
                 Ok(accepted) => {
                     tracing::info!(event = "answered", workflow = %accepted.round.workflow, "through target {name}");
                     None
                 }
                 Err(e) => {
                     tracing::warn!("target {name}: a reply changed nothing: {e}");
-                    Some(answers::refusal(&self.work.mailbox, &answer, &e))
+                    Some(refusal(&self.work.mailbox, &answer, &e))
                 }
             };
             desk.channel.receipt(answer.id, problem).unwrap_or_else(|e| log::error(&e));
@@ -362,4 +367,28 @@ fn note(mailbox: &Mailbox, name: &str, problem: Option<&str>) -> Result<()> {
 fn hear(sender: &Sender<Note>, name: &str) -> impl Hear {
     let (sender, name) = (sender.clone(), name.to_owned());
     move |said| drop(sender.send(Note::Said(name.clone(), said)))
+}
+
+/// Answers the round that a notice showed, in the name of the target's person. Its hash proves that the person saw this question.
+///
+/// # Errors
+/// [`Error::Invalid`] if the value does not fit. [`Error::Conflict`] and [`Error::NotFound`] if it came too late, if the question is another
+/// one now, or if it asks for a permission.
+fn apply(mailbox: &Mailbox, name: &str, target: &Target, answer: &ChannelAnswer) -> Result<Accepted> {
+    let person = if target.person.is_empty() { name } else { target.person.as_str() };
+    let channel = if matches!(target.means(), Some(Means::Ntfy(_))) { "ntfy" } else { "channel" };
+    let caller = Caller::new(person, channel, Through::Message, Below::NoAgent)?;
+    let on = On::Shown(answer.question_id, answer.shown.parse()?);
+    let answered = accept::answer_pending(mailbox, &answer.workflow_id, Decision::by(&caller, on), |_| {
+        Ok(caller.value(AnswerValue::Text(answer.value.clone())))
+    })?;
+    answered.ok_or_else(|| Error::not_found(format!("{} waits for no answer", answer.workflow_id), "see: ask-answer list"))
+}
+
+/// The reason why an answer changed nothing, for its person.
+fn refusal(mailbox: &Mailbox, answer: &ChannelAnswer, error: &Error) -> String {
+    let id = RoundId { workflow: answer.workflow_id.clone(), question: answer.question_id };
+    let question = round::find(mailbox, &id).map(|found| found.document.typed);
+    let before = question.and_then(|question| question.answer.map(|answer| format!("It was {} before.", answer.said_by())));
+    before.unwrap_or_else(|| text::excerpt(&error.to_string(), 200))
 }

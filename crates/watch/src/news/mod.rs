@@ -19,7 +19,6 @@
 //! | `desk` | one target at work |
 //! | `channel` | the program that tells a target's people, and hears them |
 //! | [`lines`] | the lines between the watcher and a channel |
-//! | `answers` | answers that people give through a channel |
 //! | `wanted` | the state of a round in the mailbox, and the events to send that follow from it |
 //! | `terminals` | the dialogs at terminals that nobody can answer from another place |
 //! | `record` | how far each event of a round and a target has come, and these records on disk |
@@ -33,7 +32,6 @@
 //! It is only known that a target took an event: no notification service reports whether a person saw it. Records are not synced, so
 //! after a power cut a target may get an event twice, with the same id.
 
-mod answers;
 pub mod arrivals;
 mod channel;
 pub mod courier;

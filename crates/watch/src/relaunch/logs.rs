@@ -1,24 +1,25 @@
 //! `relaunch logs` and `relaunch events`: the events of a workflow's newest run, over all its attempts, as text or as JSON Lines. Every
 //! event is printed once. If an answer waits for its run, following begins with that run. Following ends with the run.
+//!
+//! `relaunch logs` and `relaunch events` of a run whose round is archived.
+//!
+//! The lines of `relaunch logs` and `relaunch events`: which events are printed, and in which form.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::relaunch::archived_logs;
 use crate::relaunch::event_words::{Clock, words};
-use crate::relaunch::log_lines::Lines;
 use askbox_agent::events::Event;
 use askbox_cli::hangup::on_hangup;
 use askbox_cli::person::warn_of_queue;
 use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk::{self, file_events::FolderWatch};
+use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::listing::recent_rounds::{self, KEPT};
-use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, RoundId, WorkflowId, round, text};
+use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, RoundId, Time, WorkflowId, disk, round, text};
 use askbox_run::attempt::record::{self, RunState};
 use askbox_run::story::{Cause, Teller};
 use askbox_run::view::archived::Archived;
 use askbox_run::view::tail::{Next, RoundEvents};
-
-pub use crate::relaunch::log_lines::{As, FirstEvent};
 
 /// The maximum time between two looks for a run's record. No file event reports a new record.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -35,7 +36,7 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
         Err(e @ Error::NotFound { .. }) => {
             let has_run = |found: &Result<Archived>| found.as_ref().map_or(true, |found| !found.attempts.is_empty());
             let archived = Archived::newest(mailbox, workflow)?.find(has_run).transpose()?;
-            return archived.map_or(Err(e), |run| archived_logs::print(&run, from, how, lines));
+            return archived.map_or(Err(e), |run| print_archived(&run, from, how, lines));
         }
         other => other?,
     };
@@ -131,4 +132,111 @@ pub(in crate::relaunch) const STUCK_READER_LIMIT: Duration = Duration::from_secs
 pub(in crate::relaunch) fn print_event(line: &str, event: &Event, json: bool, clock: Clock) -> Result<()> {
     let written = if json { program::write_json(line) } else { program::write(&words(event, clock)) };
     written.io("write to", "standard output")
+}
+
+/// Prints the events of an archived run. In words, says where they are, and names what a failed agent wrote to its standard error.
+fn print_archived(run: &Archived, from: FirstEvent, how: As, mut lines: Lines) -> Result<u8> {
+    if how == As::Words {
+        program::say(&format!("note: this run is archived in {}\n", run.archive.display()));
+    }
+    for attempt in &run.attempts {
+        if attempt.attempt > 1 {
+            lines.attempt(attempt.attempt)?;
+        }
+        run.each_line(attempt.attempt, "events.jsonl", |line| match serde_json::from_str::<Event>(line) {
+            Ok(event) if from.takes(&event) => lines.event(line.to_owned(), &event),
+            _ => Ok(()),
+        })?;
+    }
+    lines.all_are_there()?;
+    if let Some(last) = run.attempts.last().filter(|last| how == As::Words && !last.is_delivered()) {
+        for (name, whose) in [("stderr.log", "the agent"), ("supervisor.log", "the supervisor")] {
+            let mut is_empty = true;
+            let is_there = run.each_line(last.attempt, name, |_| {
+                is_empty = false;
+                Ok(())
+            })?;
+            if is_there && !is_empty {
+                let command = format!("tar -xzOf {} {}", text::path_word(&run.archive), run.file(last.attempt, name));
+                program::print(&format!("-- {whose} wrote to its standard error: {command}\n"))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The format of printed events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum As {
+    /// In words.
+    Words,
+    /// As they are stored in `events.jsonl`.
+    Json,
+    /// As they are stored, with the text that is being generated.
+    JsonWithPartialText,
+}
+
+/// The first events to print.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FirstEvent {
+    /// Only events with a greater `seq`.
+    pub seq: u64,
+    /// Only events since this time.
+    pub at: Option<Time>,
+    /// Only so many of the events that are there.
+    pub last: Option<usize>,
+}
+
+impl FirstEvent {
+    fn takes(&self, event: &Event) -> bool {
+        event.seq > self.seq && self.at.is_none_or(|at| event.at >= at)
+    }
+}
+
+/// Prints lines: the last of those that are there, or all of them.
+struct Lines {
+    last: Option<usize>,
+    kept: VecDeque<String>,
+    how: As,
+    clock: Clock,
+}
+
+impl Lines {
+    fn new(from: FirstEvent, how: As) -> Self {
+        Self { last: from.last, kept: VecDeque::new(), how, clock: Clock::of_output() }
+    }
+
+    /// Prints an event, or keeps it until it is known to be one of the last.
+    fn event(&mut self, line: String, event: &Event) -> Result<()> {
+        if self.how != As::Words {
+            return self.add(line);
+        }
+        // Some events are only for programs.
+        let words = words(event, self.clock);
+        if words.is_empty() { Ok(()) } else { self.add(words) }
+    }
+
+    /// Says that the events after this belong to another attempt.
+    fn attempt(&mut self, n: u32) -> Result<()> {
+        if self.how == As::Words { self.add(format!("-- attempt {n}\n")) } else { Ok(()) }
+    }
+
+    fn add(&mut self, line: String) -> Result<()> {
+        let Some(last) = self.last else { return self.print(&line) };
+        self.kept.push_back(line);
+        if self.kept.len() > last {
+            self.kept.pop_front();
+        }
+        Ok(())
+    }
+
+    fn print(&self, line: &str) -> Result<()> {
+        if self.how == As::Words { program::print(line) } else { program::print_json_text(line) }
+    }
+
+    /// Prints what was kept. Everything after it is printed as it comes.
+    fn all_are_there(&mut self) -> Result<()> {
+        self.last = None;
+        std::mem::take(&mut self.kept).iter().try_for_each(|line| self.print(line))
+    }
 }

@@ -8,8 +8,6 @@
 //! | [`exec`] | `exec` |
 //! | [`stop_run`] | `stop`, `stop --tree` |
 //! | [`logs`] | `logs`, `events`, and how other commands print events |
-//! | `archived_logs` | `logs`, `events` of an archived run |
-//! | `log_lines` | the lines of both |
 //! | [`event_words`] | one event in words |
 //! | [`status`] | `status`, `status -f`, `status --all`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
@@ -23,12 +21,10 @@
 //! | [`refusals`] | errors when nothing can be claimed |
 
 pub mod approve;
-mod archived_logs;
 pub mod event_words;
 pub mod exec;
 pub mod foreground;
 pub mod hold_queue;
-mod log_lines;
 pub mod logs;
 pub mod refusals;
 pub mod run_now;

@@ -12,7 +12,6 @@
 //! | `plugins` | the programs whose dialogs can wait in the mailbox, and their plugins |
 //! | `page` | the devices that may answer on the web page |
 //! | `asked` | a program that is started to ask it something |
-//! | `login_shell` | whether the login shell of an agent finds askbox's programs |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
 //! | `traces` | the spans of rounds: how many were sent and lost |
 //! | `targets` | the places where people are notified, and when that last worked |
@@ -30,7 +29,6 @@ pub(super) mod claude_files;
 pub(super) mod codex;
 pub(super) mod dialogs;
 pub(super) mod login;
-mod login_shell;
 #[cfg(feature = "web")]
 pub(super) mod page;
 pub(super) mod peers;
