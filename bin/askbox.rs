@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
-use askbox::commands::surfaces;
-use askbox::commands::{complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, tree, trial};
+use askbox::commands::{
+    complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, surfaces, tree, trial,
+};
 use askbox_cli::args::askbox_args::NotifyCommand;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::error::Result;
+use askbox_cli::{Context, program};
+use askbox_mailbox::Result;
 use askbox_peers::machines;
 
 fn main() -> ExitCode {

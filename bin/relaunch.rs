@@ -5,12 +5,9 @@
 use std::process::ExitCode;
 
 use askbox_cli::args::relaunch_args::{Args, Command};
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_run::process::{launch, programs};
-use askbox_run::recovery;
+use askbox_cli::{Context, program};
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, WorkflowId};
+use askbox_run::{launch, programs, recovery};
 use askbox_watch::relaunch::logs::{self, As, FirstEvent};
 use askbox_watch::relaunch::{
     approve, exec, hold_queue, refusals, run_now, spawn_resume, status, stop_run, supervise, take_prompt, wait, watch,

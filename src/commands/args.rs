@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use askbox_cli::Common;
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
@@ -14,7 +15,7 @@ use askbox_cli::args::askbox_args::{
     Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Mcp, NotifyCommand, Once, Setup, Tree, Trial, Web,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
-use askbox_cli::args::common::{Common, EXIT_CODES};
+use askbox_cli::args::common::EXIT_CODES;
 use askbox_cli::args::relaunch_args;
 use askbox_cli::args::sync_args::SyncCommand;
 

@@ -8,9 +8,8 @@ use std::path::Path;
 use crate::commands::args::programs;
 use askbox_cli::args::ask_answer_args::Command;
 use askbox_cli::program;
-use askbox_mailbox::listing::list;
 use askbox_mailbox::overview::waiting;
-use askbox_mailbox::{Folder, Kind, Mailbox, Result, WorkflowId, read_question, text};
+use askbox_mailbox::{Folder, Kind, Mailbox, Result, WorkflowId, list, read_question, text};
 
 /// The maximum number of words that are offered.
 const MOST: usize = 200;

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 
 use askbox_cli::args::askbox_args::Count;
 use askbox_cli::program;
-use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list;
 use askbox_mailbox::overview::waiting::{self, Pending};
-use askbox_mailbox::{Error, Folder, Mailbox, Result, read_question, text, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, list, read_question, text, time, timers};
 
 /// The most bytes that Claude Code sends to its status line.
 const LONGEST: u64 = 1 << 20;

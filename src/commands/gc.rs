@@ -1,10 +1,11 @@
 //! `askbox gc`: archives and removes old history, and prints what it did.
 
+use serde::Serialize;
+
 use askbox_cli::args::askbox_args::Gc;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_mailbox::{Result, document, text, time};
 use askbox_run::gc::{self, Archived, Fate, Policy, Report, Tally};
-use serde::Serialize;
 
 /// How many bytes are printed together.
 const PRINTED_TOGETHER: usize = 16 << 10;

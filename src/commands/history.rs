@@ -1,16 +1,15 @@
 //! `askbox history`: the rounds that were answered or are over, one after the other.
 
 use askbox_cli::args::askbox_args::History;
-use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::fitted::wrapped;
-use askbox_cli::terminal::screen;
+use askbox_cli::{Context, program, screen};
 use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT};
 use askbox_mailbox::{AnswerValue, Error, Outcome, Result, text, time};
 use askbox_run::chain::forest;
 use askbox_run::delivery::Delivery;
-use askbox_run::story::{Standing, Teller};
 use askbox_run::view::all_history::AllHistory;
 use askbox_run::view::history::{About, GivenAnswer, HistoryEntry};
+use askbox_run::{Standing, Teller};
 
 /// The number of rounds that people are shown if they do not set one.
 const LIMIT: usize = 20;

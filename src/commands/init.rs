@@ -11,9 +11,7 @@ use crate::commands::args::{Init, programs};
 use crate::commands::{claude_md, complete, service};
 use askbox_cli::program;
 use askbox_config as config;
-use askbox_mailbox::disk::Placed;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk};
+use askbox_mailbox::{Error, IoContext, Placed, Result, disk};
 
 /// Does what the flags ask for.
 pub fn run(args: &Init) -> Result<u8> {

@@ -7,9 +7,7 @@ use serde_json::json;
 use askbox_cli::args::askbox_args::Keygen;
 use askbox_cli::program;
 use askbox_config as config;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::trust::SecretKey;
-use askbox_mailbox::{Error, PublicKey, Result, disk};
+use askbox_mailbox::{Error, IoContext, PublicKey, Result, SecretKey, disk};
 
 /// Runs `askbox keygen`; returns the exit status.
 pub fn run(args: &Keygen) -> Result<u8> {

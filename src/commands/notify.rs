@@ -4,10 +4,9 @@
 use std::io::BufRead;
 
 use askbox_cli::args::askbox_args::NotifyTest;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::{self as config, Target};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Mailbox, Result};
 use askbox_watch::news::arrivals::{self, Kind};
 
 /// Tests the targets. Returns 1 if the arrival of a message was not confirmed.

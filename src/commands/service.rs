@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 
 use askbox_cli::program;
 use askbox_config as config;
-use askbox_mailbox::disk::Placed;
-use askbox_mailbox::error::IoContext;
 use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
-use askbox_mailbox::{Error, Mailbox, Result, disk, layout, text};
+use askbox_mailbox::{Error, IoContext, Mailbox, Placed, Result, disk, layout, text};
 
 /// Variables that say how `claude` reaches its API. A name that ends in `_` is a prefix.
 const NAMES: [&str; 5] = ["ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_", "CLAUDE_CODE_SKIP_", "CLAUDE_CONFIG_DIR"];

@@ -9,15 +9,10 @@ use serde_json::{Value, json};
 use askbox_agent::claude;
 use askbox_agent::sessions::claude::Session;
 use askbox_agent::sessions::{self, Doing, Found, Need, Program};
-use askbox_cli::args::common::Common;
-use askbox_cli::program;
-use askbox_cli::terminal::{columns, fitted};
+use askbox_cli::{Common, columns, fitted, program};
 use askbox_mailbox::dialogs::{self, Dialog};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::id::WorkflowId;
 use askbox_mailbox::overview::waiting;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, text, time};
+use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, text, time};
 use askbox_watch::codex::{self, CodexSession, Doing as OfCodex};
 
 /// How long Codex's daemon may take to list its sessions.

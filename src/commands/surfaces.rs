@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::args::{Askbox, Command};
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_mailbox::{Error, Result};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The commands that are programs of their own, which are also the features of the package that bring them.
 const ALL: [&str; 6] = ["agents", "web", "mcp", "sync", "live", "conformance"];

@@ -2,11 +2,10 @@
 
 use askbox_cli::args::askbox_args::Tree;
 use askbox_cli::live_view::{self, Picture};
-use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::{columns, screen};
+use askbox_cli::{Context, columns, program, screen};
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, text, time};
 use askbox_run::chain::forest::{self, Node, Which};
-use askbox_run::story::{self, Standing, Story, Teller};
+use askbox_run::{Standing, Story, Teller, story};
 use askbox_watch::relaunch::status;
 
 /// The number of levels that are drawn. A deeper workflow shows its level as a number.

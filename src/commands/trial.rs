@@ -13,13 +13,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::commands::surfaces::{self, About};
 use askbox_cli::args::askbox_args::Trial;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::{self as config, Config};
-use askbox_mailbox::error::IoContext;
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, Time, WorkflowId, disk, round, text, time};
-use askbox_run::process::programs;
-use askbox_run::story::{Cause, Teller};
+use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, Time, WorkflowId, disk, round, text, time};
+use askbox_run::{Cause, Teller, programs};
 use askbox_watch::news::arrivals::{self, Kind};
 
 const QUESTION: &str = "Does this question reach you?";

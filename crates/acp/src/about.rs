@@ -9,7 +9,7 @@ use crate::protocol::{AgentInfo, AgentReply, Client, Item, SessionPlace};
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_config::Runner;
 use askbox_mailbox::{IoContext, Result};
-use askbox_run::process::launch;
+use askbox_run::launch;
 
 /// Starts the agent of a runner and asks it what it can do. It ends with this process.
 pub(crate) fn ask(runner: &Runner) -> Result<Value> {

@@ -17,24 +17,25 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::command::Command;
 use crate::opening::{Messages, Opening};
-use crate::out;
 use crate::protocol::{Choice, Client, Item, OwnServer, Permission, SessionPlace};
-use crate::session;
 use crate::talk::Talk;
+use crate::{out, session};
+use askbox_agent::StreamItem;
 use askbox_agent::program::Exit;
+use askbox_agent::stream::FormReply;
 use askbox_agent::stream::lines::BoundedLines;
-use askbox_agent::stream::{FormReply, StreamItem};
 use askbox_config::{Config, Runner};
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::platform::{ProcessHandle, processes};
-use askbox_mailbox::thread::{self, ReadyThread};
-use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Question, Result, RoundId, read_question};
+use askbox_mailbox::platform::processes;
+use askbox_mailbox::{
+    Error, Folder, IoContext, Lock, Mailbox, ProcessHandle, Question, ReadyThread, Result, RoundId, read_question, thread,
+};
 use askbox_run::attempt::failure::Class;
-use askbox_run::attempt::record::{self, Begin, Run};
+use askbox_run::attempt::record::Begin;
+use askbox_run::process::agent_exit;
 use askbox_run::process::permitted::WorkFolder;
 use askbox_run::process::pipes::AgentInput;
-use askbox_run::process::{agent_exit, launch};
+use askbox_run::{Run, launch, record};
 
 /// The lock of a workflow's session. Most agents let two processes work on one session, and then lose the work of one.
 const SESSION_LOCK: &str = "acp.lock";

@@ -35,10 +35,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::{self as config, Config};
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{Mailbox, QuestionId, RoundId, WorkflowId};
+use askbox_mailbox::{Error, Mailbox, QuestionId, Result, RoundId, WorkflowId};
 
 /// Talks with an agent that speaks the Agent Client Protocol, for a run of askbox
 ///

@@ -4,10 +4,10 @@ use crate::protocol::PlayedBack;
 use askbox_config::Config;
 use askbox_mailbox::{AttemptId, Mailbox, RoundId, round};
 use askbox_run::attempt::earlier_calls::EarlierCalls;
-use askbox_run::attempt::record::{self, Run};
 use askbox_run::prompt::earlier_attempt::{self, Has};
 use askbox_run::prompt::message;
 use askbox_run::words::inserted::quoted;
+use askbox_run::{Run, record};
 
 /// In front of a message that the session does not have.
 const NO_MESSAGE: &str = "You had this message before, and your program died before it had written it down. It is not a new task:";

@@ -6,9 +6,10 @@ use crate::session::{self, Unsure};
 use crate::words;
 use askbox_config::Config;
 use askbox_mailbox::{Mailbox, Question, Result, RoundId};
+use askbox_run::Run;
 use askbox_run::approval::permit;
 use askbox_run::attempt::acp_session::{self, AcpSession};
-use askbox_run::attempt::record::{Begin, Run};
+use askbox_run::attempt::record::Begin;
 use askbox_run::prompt::message;
 
 /// Whether the session has this round's message from an earlier attempt.

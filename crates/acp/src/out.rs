@@ -1,7 +1,6 @@
 //! The lines to the supervisor: each item is one line of JSON on standard output.
 
-use askbox_agent::events::EventKind;
-use askbox_agent::stream::StreamItem;
+use askbox_agent::{EventKind, StreamItem};
 use askbox_cli::program;
 use askbox_mailbox::{IoContext, Result, document};
 use askbox_run::attempt::failure::Class;

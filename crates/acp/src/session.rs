@@ -3,10 +3,10 @@
 //! Some agents write a session's history a moment after they have asked. An agent that was killed in that moment continues the session
 //! without its last words. So the record of a session also says if the agent has ended by itself.
 
-use askbox_agent::events::{self, EventKind};
+use askbox_agent::{EventKind, events};
 use askbox_mailbox::{AttemptId, Mailbox, Result, RoundId, disk, document};
 use askbox_run::attempt::acp_session::{AcpSession, FILE, attempts, of_attempt};
-use askbox_run::attempt::record::{self, Run};
+use askbox_run::{Run, record};
 
 /// The most attempts in a row whose work may be missing in a session.
 const MOST_UNSURE: usize = 16;

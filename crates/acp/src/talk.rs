@@ -19,20 +19,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::lost_work;
 use crate::opening::{Heard, Messages, Opening};
-use crate::out;
 use crate::protocol::{AgentInfo, AgentReply, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened};
-use crate::{session, words};
-use askbox_agent::stream::{StreamItem, TurnOutcome, Verdict};
+use crate::{lost_work, out, session, words};
+use askbox_agent::StreamItem;
+use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, Time, read_question, time};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, Time, Untrusted, read_question, time};
+use askbox_run::Run;
 use askbox_run::attempt::acp_session::AcpSession;
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::fetched;
-use askbox_run::attempt::record::Run;
 use askbox_run::process::pipes::AgentInput;
 use askbox_run::prompt::message::behind;
 

@@ -2,8 +2,8 @@
 //! else shows that the agent got a message.
 
 use askbox_mailbox::{AttemptId, Question, RoundId};
+use askbox_run::Run;
 use askbox_run::approval::permit;
-use askbox_run::attempt::record::Run;
 use askbox_run::prompt::message::behind;
 use askbox_run::prompt::templates::CONTINUE;
 use askbox_run::words::inserted::quoted;

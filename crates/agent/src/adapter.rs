@@ -9,7 +9,7 @@ use crate::events::EventKind;
 use crate::stream::ledger::Ledger;
 use crate::stream::lines::Line;
 use crate::stream::{Generating, StreamItem, raw};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// Reads the output of one adapter, line by line.
 #[derive(Debug, Default)]

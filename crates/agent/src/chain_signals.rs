@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::WorkflowId;
 
 /// A chain signal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,3 +35,6 @@ pub mod sessions;
 pub mod stream;
 pub mod subagents;
 pub mod transcript;
+
+pub use events::{Event, EventKind};
+pub use stream::StreamItem;

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use crate::events::{EventKind, Tokens};
 use crate::stream::StreamItem;
 use crate::stream::lines::Line;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The longest result, in bytes. More is cut.
 const RESULT: usize = 64 << 10;

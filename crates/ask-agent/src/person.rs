@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::outcome::{Outcome, Taken};
 use crate::step::End;
 use askbox_cli::ask_post::posting;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::Config;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId};

@@ -21,8 +21,7 @@ use askbox_agent::transcript::{find, of_new};
 use askbox_cli::args::ask_agent_args::{AskAgent, Format};
 use askbox_cli::program;
 use askbox_definitions::catalog::Catalog;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, IoContext, Result};
 
 /// The longest task on standard input, in bytes.
 const LONGEST_TASK: u64 = 16 << 20;

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use crate::tool_names::TASK;
 use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_definitions::agent_file;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, IoContext, Result};
 
 /// How long a hook may take if its settings do not say.
 const TIMEOUT: u64 = 60;

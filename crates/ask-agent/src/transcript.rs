@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::history::{BEGUN, Call, DEFERRED, History, REMARK, REWOUND};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk, time};
+use askbox_mailbox::{Error, IoContext, Result, disk, time};
 
 /// A transcript that this process writes.
 #[derive(Debug)]

@@ -34,8 +34,7 @@ use crate::conformance::checks::Check;
 use crate::conformance::verdict::Stop;
 use askbox_cli::args::askbox_args::Conformance;
 use askbox_cli::program;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, text};
+use askbox_mailbox::{Error, IoContext, Result, text};
 
 /// The page of the protocol, whose sections are the clauses.
 const PAGE: &str = "docs/dev/protocol.md";

@@ -3,21 +3,18 @@
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value, json};
 
-use askbox_agent::events::Event;
+use askbox_agent::Event;
 use askbox_cli::program::ErrorReport;
 use askbox_config::Config;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::document::SCHEMA_VERSION;
-use askbox_mailbox::documents::awaited::Await;
-use askbox_mailbox::documents::offer::{Offer, Verdict};
 use askbox_mailbox::documents::workflow::Workflow;
-use askbox_mailbox::{Answer, Checkpoint, Question};
-use askbox_run::attempt::record::Run;
+use askbox_mailbox::{Answer, Await, Checkpoint, Offer, Question, Verdict};
 use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;
-use askbox_run::story::Story;
 use askbox_run::view::history::HistoryEntry;
+use askbox_run::{Run, Story};
 use askbox_watch::report::summary::Summary;
 
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.

@@ -13,9 +13,7 @@ use askbox_mailbox::checkpoints::{change, store};
 use askbox_mailbox::document::Stored;
 use askbox_mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox_mailbox::documents::{dotted_path, shell_export};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, list, settle, time};
 use askbox_run::attempt::fetched;
 
 /// A checkpoint for people.

@@ -24,6 +24,13 @@ pub mod person;
 pub mod program;
 pub mod terminal;
 
+pub use args::common::Common;
+pub use args::seen_round::SeenRound;
+pub use ask_answer::{answering, question_text};
+pub use person::{AtStake, PersonsDecision};
+pub use program::Context;
+pub use terminal::{columns, fitted, screen};
+
 /// musl's own allocator asks the kernel for most allocations, which costs a small program more than its work.
 #[cfg(target_env = "musl")]
 #[global_allocator]

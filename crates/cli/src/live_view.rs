@@ -17,10 +17,8 @@ use serde::Serialize;
 use crate::hangup::on_hangup;
 use crate::program;
 use crate::terminal::screen::{self, Screen, is_foreground, wait_for_foreground};
-use askbox_mailbox::disk::file_events::Hints;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, thread};
-use askbox_run::attempt::record;
-use askbox_run::story::{Standing, Story};
+use askbox_mailbox::{Error, Folder, Hints, Mailbox, Result, WorkflowId, thread};
+use askbox_run::{Standing, Story, record};
 
 /// The shortest time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_secs(1);

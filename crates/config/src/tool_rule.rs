@@ -16,8 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::shell_commands;
-use askbox_mailbox::documents::fields::approval::Approval;
-use askbox_mailbox::{spelling, text};
+use askbox_mailbox::{Approval, spelling, text};
 
 /// Claude Code's tool that runs shell commands.
 const BASH: &str = "Bash";

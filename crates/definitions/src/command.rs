@@ -5,10 +5,8 @@ use serde_json::json;
 use crate::agent_file::{Agent, Finding, Level, Scope};
 use crate::catalog::Catalog;
 use askbox_cli::args::askbox_args::{Agents, WhatOfAgents};
-use askbox_cli::program;
-use askbox_cli::terminal::columns;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, text};
+use askbox_cli::{columns, program};
+use askbox_mailbox::{Error, IoContext, Result, text};
 
 /// The maximum length of a printed description, in bytes. A longer one is cut. A model pays for a description in every request.
 const LONG_DESCRIPTION: usize = 8 << 10;

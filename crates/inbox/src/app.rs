@@ -18,15 +18,9 @@ use crate::sent::outcomes::Outcomes;
 use crate::targets::Targets;
 use crate::text_window::Asking;
 use crate::waking::Changes;
-use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::ask_answer::question_text;
-use askbox_cli::person::{AtStake, PersonsDecision};
-use askbox_cli::program;
-use askbox_mailbox::address::{Address, RoundAt};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Result, WorkflowId, time};
-use askbox_run::story::Cause;
-use askbox_run::story::cause::HoldUp;
+use askbox_cli::{AtStake, PersonsDecision, SeenRound, program, question_text};
+use askbox_mailbox::{Address, Result, RoundAt, WorkflowId, list, time};
+use askbox_run::{Cause, HoldUp};
 
 /// The view that is on the screen.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use crate::question::draft::PartDraft;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
-use askbox_cli::person::{self, Act, Answers, AtStake, PersonsDecision, Texts};
-use askbox_mailbox::address::Address;
-use askbox_mailbox::{AnswerValue, Choice, Error, text};
+use askbox_cli::person::{self, Act, Answers, Texts};
+use askbox_cli::{AtStake, PersonsDecision};
+use askbox_mailbox::{Address, AnswerValue, Choice, Error, text};
 
 impl App<'_> {
     /// Opens the window for a text. `letter` is the key that the person pressed, if that letter may have been meant as the beginning of a

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use crate::question::draft::Draft;
 use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender;
-use askbox_mailbox::address::RoundAt;
-use askbox_mailbox::{Question, Time};
+use askbox_mailbox::{Question, RoundAt, Time};
 
 /// A draft is written after this pause in typing. If the typing does not pause, it is written after `LONGEST`.
 const PAUSE: Duration = Duration::from_secs(1);

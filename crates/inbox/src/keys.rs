@@ -13,8 +13,8 @@ use crate::question::kept_drafts::KeptDraft;
 use crate::question::opened::Act;
 use crate::sender;
 use crate::text_window::{Asking, Purpose};
-use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::person::{self, AtStake, LeftOut, Named, Next};
+use askbox_cli::person::{self, LeftOut, Named, Next};
+use askbox_cli::{AtStake, SeenRound};
 use askbox_mailbox::text::excerpt;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter

@@ -53,10 +53,9 @@ mod undo;
 mod waking;
 
 use askbox_cli::args::askbox_args::Inbox;
-use askbox_cli::ask_answer::{answering, short_id};
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::Address;
-use askbox_mailbox::{Error, Result};
+use askbox_cli::ask_answer::short_id;
+use askbox_cli::{Context, answering, program};
+use askbox_mailbox::{Address, Error, Result};
 
 pub use question::kept_drafts::{forget, keep_in as keep_drafts_in};
 pub use run::{Asked, ask};

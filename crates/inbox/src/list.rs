@@ -11,9 +11,7 @@ use std::time::Instant;
 use crate::row::{Order, Row};
 use crate::search::Search;
 use crate::sender::Sender;
-use askbox_mailbox::address::Address;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Result};
+use askbox_mailbox::{Address, Folder, Result, list};
 
 /// The number of questions that are read between two looks at the clock.
 const AT_ONCE: usize = 16;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, thread};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The most lines that are kept. The oldest go first.
 const KEPT: usize = 5_000;

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKin
 use crate::app::{App, Place, Wish};
 use crate::gate::Heard;
 use crate::targets::Target;
-use askbox_cli::person::AtStake;
+use askbox_cli::AtStake;
 
 /// The number of lines that one step of the wheel scrolls.
 const WHEEL: isize = 3;

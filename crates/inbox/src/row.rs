@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use crate::sender::{Seen, Sender};
 use askbox_cli::ask_answer::filter::Facts;
-use askbox_cli::ask_answer::question_text;
-use askbox_mailbox::address::{Address, RoundAt};
-use askbox_mailbox::{RoundId, Time};
+use askbox_cli::question_text;
+use askbox_mailbox::{Address, RoundAt, RoundId, Time};
 
 /// One waiting question.
 #[derive(Debug, Clone, PartialEq)]

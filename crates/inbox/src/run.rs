@@ -21,19 +21,12 @@ use crate::question::kept_drafts::{self, KeptDraft};
 use crate::sender::{self, Others, Sender};
 use crate::sent::from_here::SentAnswer;
 use crate::waking::Waking;
-use askbox_cli::args::seen_round::SeenRound;
-use askbox_cli::ask_answer::{editor, question_text};
-use askbox_cli::hangup;
-use askbox_cli::person::PersonsDecision;
-use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::columns;
+use askbox_cli::ask_answer::editor;
 use askbox_cli::terminal::screen::{Dropped, Pictures, is_foreground, wait_for_foreground};
-use askbox_mailbox::address::{Address, RoundAt};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Caller, Error, Mailbox, Result, WorkflowId, text};
+use askbox_cli::{Context, PersonsDecision, SeenRound, columns, hangup, program, question_text};
+use askbox_mailbox::{Address, Caller, Error, IoContext, Mailbox, Result, RoundAt, WorkflowId, presence, text};
 use askbox_peers::machines::offer_state::Stands;
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The time for reading questions before the first picture, and then between two looks at the keys.
 const FIRST_READ: Duration = Duration::from_millis(8);

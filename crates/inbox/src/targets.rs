@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use askbox_mailbox::address::{Address, RoundAt};
+use askbox_mailbox::{Address, RoundAt};
 
 /// Something on the screen that a click chooses. It is named by what the picture showed, so a row that has moved since is not mistaken.
 #[derive(Debug, Clone, PartialEq)]

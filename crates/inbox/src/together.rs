@@ -10,10 +10,10 @@ use crate::row::Row;
 use crate::sender;
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::Purpose;
-use askbox_cli::person::{AtStake, Named, PersonsDecision};
-use askbox_mailbox::address::{Address, RoundAt};
+use askbox_cli::person::Named;
+use askbox_cli::{AtStake, PersonsDecision};
 use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Error, RoundId};
+use askbox_mailbox::{Address, Error, RoundAt, RoundId};
 
 /// The maximum number of questions of other machines that are declined together.
 const DECLINED_ELSEWHERE: usize = 8;

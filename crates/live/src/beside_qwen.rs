@@ -8,8 +8,7 @@ use crate::qwen::folder::Folder;
 use crate::way::Way;
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::{Error, Mailbox, Result};
+use askbox_mailbox::{Error, Mailbox, ProcessHandle, Result};
 
 /// Serves the dialogs of the process `of` until it has ended, and removes the folder.
 ///

@@ -11,10 +11,9 @@ use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Mailbox, Result, RoundId};
-use askbox_run::asking::beside::{self, Desk, Dialogs, LOOK_EVERY, Sent};
+use askbox_run::asking::beside::{self, Dialogs, LOOK_EVERY, Sent};
 use askbox_run::asking::end::End;
-use askbox_run::asking::reply::Reply;
-use askbox_run::asking::request::Request;
+use askbox_run::{Desk, Reply, Request};
 
 /// How many lines are read before the next look at the mailbox.
 const MOST_LINES: usize = 500;

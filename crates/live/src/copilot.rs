@@ -10,7 +10,7 @@ use crate::request::{self, RUNNING, not_told, with_fields_beside};
 use crate::wire::{Asked, RequestId, problem};
 use askbox_mailbox::Result;
 use askbox_mailbox::programs::COPILOT;
-use askbox_run::asking::request::{Request, Subject};
+use askbox_run::{Request, Subject};
 
 /// The kinds of permissions that were seen with Copilot 1.0.102.
 const KINDS: [&str; 3] = ["shell", "write", "read"];

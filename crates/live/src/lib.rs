@@ -38,7 +38,7 @@ mod way;
 mod wire;
 
 use askbox_cli::args::askbox_args::{Live, LiveProgram};
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_mailbox::{Error, Mailbox, Result};
 
 /// Runs `askbox live`. Beside a plugin, it ends at once in a run of askbox, and if the operator does not want it. Qwen starts in any

@@ -8,7 +8,7 @@ use crate::wire::{Asked, Part, RequestId, problem};
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::programs::OPENCODE;
 use askbox_mailbox::{Error, Result};
-use askbox_run::asking::request::{Request, Subject};
+use askbox_run::{Request, Subject};
 
 #[derive(Deserialize)]
 struct Permission {

@@ -6,7 +6,7 @@ use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::Result;
 use askbox_mailbox::programs::{COPILOT, Facts, OPENCODE, QWEN};
-use askbox_run::asking::request::Request;
+use askbox_run::Request;
 
 /// What is known of a program.
 pub(super) fn facts(program: LiveProgram) -> &'static Facts {

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::wire::{Outgoing, RequestId};
 use askbox_cli::args::askbox_args::LiveProgram;
-use askbox_run::asking::reply::Reply;
-use askbox_run::asking::request::{Request, Subject};
+use askbox_run::{Reply, Request, Subject};
 
 /// The path and the body of the reply. The extension of Copilot knows the call of its API by itself. Qwen takes no words. opencode's
 /// `always` and Copilot's `approve-for-session` would change the rules for the rest of the session, and are never sent.

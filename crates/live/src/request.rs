@@ -10,7 +10,8 @@ use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Error, Result, SessionId, text};
 use askbox_run::asking::place::{self, LONGEST_NAME};
-use askbox_run::asking::request::{Input, More, Request, Subject};
+use askbox_run::asking::request::{Input, More};
+use askbox_run::{Request, Subject};
 
 /// The most characters that an error tells of a form that is not known.
 const LONGEST_TOLD: usize = 100;

@@ -3,7 +3,7 @@
 use crate::qwen::files::Files;
 use crate::wire::{self, Incoming, Outgoing};
 use askbox_cli::program;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 
 /// The way to the program whose dialogs are held.
 pub(super) enum Way {

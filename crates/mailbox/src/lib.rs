@@ -185,3 +185,30 @@ pub use transitions::post::Receipt;
 pub use trust::matter::Matter;
 pub use trust::{Policy, PublicKey, Signer};
 pub use who::caller::{Below, Caller};
+
+/// Words that most of askbox's own crates use.
+#[doc(hidden)]
+pub use {
+    address::{Address, HostName, RoundAt},
+    disk::file_events::{FolderWatch, Hints},
+    disk::{Lock, LockHolder, Placed},
+    documents::awaited::{Await, Join},
+    documents::checks::match_option,
+    documents::fields::approval::Approval,
+    documents::fields::tool_call::ToolCall,
+    documents::offer::{Decided, Offer, Verdict},
+    documents::question::Content,
+    due::timers::{self, Due, Timer},
+    family::{awaits, lineage},
+    listing::{list, recent_rounds},
+    platform::ProcessHandle,
+    round::Round,
+    thread::ReadyThread,
+    time::Span,
+    transitions::accept::{self, Decision, On},
+    transitions::quarantined_round::{self, QuarantinedRound},
+    transitions::{post, settle},
+    trust::SecretKey,
+    untrusted::Untrusted,
+    who::{asked_within, presence},
+};

@@ -14,12 +14,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use askbox_mailbox::error::{IoContext, Result};
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::text;
-use askbox_mailbox::thread::ReadyThread;
-use askbox_mailbox::time;
-use askbox_run::process::launch;
+use askbox_mailbox::{IoContext, ProcessHandle, ReadyThread, Result, text, time};
+use askbox_run::launch;
 
 /// How often to look at a program that this process cannot wait for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::call::{Errors, ProgramCall};
-use askbox_mailbox::error::{Error, Result};
+use askbox_mailbox::{Error, Result};
 
 /// The program.
 pub(crate) const CURL: &str = "curl";

@@ -19,10 +19,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use askbox_cli::program::Context;
+use askbox_cli::Context;
 use askbox_config::LogFormat;
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::error::Result;
+use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 
 /// Tells people what happens to questions, and a collector of OpenTelemetry what became of them

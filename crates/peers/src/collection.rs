@@ -11,12 +11,10 @@ use crate::offers::Progress;
 use crate::peer::{Peer, Problem, Stop, StopsOnDrop};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::state::{PeersState, Way, WayView};
-use crate::threads::{OFFERED_WITHIN, Shared};
-use crate::{cache, ssh, threads};
+use crate::threads::{self, OFFERED_WITHIN, Shared};
+use crate::{cache, ssh};
 use askbox_config::Config;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::Offer;
-use askbox_mailbox::{Error, QuestionId, Result, WorkflowId, thread};
+use askbox_mailbox::{Error, HostName, Offer, QuestionId, Result, WorkflowId, thread};
 
 /// How long to wait for a machine if an attempt to reach it failed a moment ago.
 const SECOND_CHANCE: Duration = Duration::from_secs(1);

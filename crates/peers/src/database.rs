@@ -20,9 +20,10 @@ use crate::sync::host::service::HEARTBEAT;
 use crate::sync::host::store::CHANNEL;
 use crate::sync::migrate;
 use askbox_config::Config;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::{Answer, Closing, Error, Question, QuestionDocument, QuestionId, Time, WorkflowId, document, text, thread, time};
+use askbox_mailbox::{
+    Answer, Closing, Error, HostName, Offer, Question, QuestionDocument, QuestionId, Time, Verdict, WorkflowId, document, text, thread,
+    time,
+};
 
 /// How long a look waits for the doorbell before it checks for the end of the work.
 const SLICE: Duration = Duration::from_millis(250);

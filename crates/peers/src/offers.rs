@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::peer::{NotOffered, Offered, Problem};
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox_mailbox::{RoundId, WorkflowId};
+use askbox_mailbox::{Decided, HostName, Offer, RoundId, Verdict, WorkflowId};
 
 /// How many offers are remembered.
 const REMEMBERED: usize = 1000;

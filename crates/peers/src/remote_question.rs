@@ -5,14 +5,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use askbox_mailbox::address::{Address, HostName};
 use askbox_mailbox::documents::checks::check_question;
-use askbox_mailbox::documents::offer::Offer;
 use askbox_mailbox::documents::question::MAX_PENDING;
 use askbox_mailbox::documents::shown::OF_ITS_MACHINE;
-use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{
-    Answer, AnswerValue, Caller, Error, Question, QuestionDocument, QuestionId, Result, RoundId, Shown, WorkflowId, document, time,
+    Address, Answer, AnswerValue, Caller, Error, HostName, Offer, Question, QuestionDocument, QuestionId, Result, RoundId, Shown,
+    Untrusted, WorkflowId, document, time,
 };
 
 /// A question that waits on another machine.

@@ -7,9 +7,7 @@ use uuid::Uuid;
 use crate::known::{Fate, KnownMachine, Reach};
 use crate::offers::{Offers, Progress};
 use crate::peer::{Change, Problem};
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
-use askbox_mailbox::{text, time};
+use askbox_mailbox::{Decided, HostName, Offer, Verdict, text, time};
 
 /// The reports of all peers together.
 #[derive(Debug, Default)]

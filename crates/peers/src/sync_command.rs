@@ -4,10 +4,10 @@ use std::sync::mpsc;
 
 use crate::sync::connection::Database;
 use crate::sync::host::service::{self, Start};
-use crate::sync::migrate::ALL;
-use crate::sync::{migrate, partitions, roles};
+use crate::sync::migrate::{self, ALL};
+use crate::sync::{partitions, roles};
 use askbox_cli::args::sync_args::{InDatabase, SyncCommand, SyncRun};
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::{Config, Sync};
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;

@@ -15,8 +15,7 @@ use crate::cache;
 use crate::offers::Progress;
 use crate::peer::{Change, Peer, Stop};
 use crate::state::PeersState;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::{WorkflowId, thread};
+use askbox_mailbox::{HostName, WorkflowId, thread};
 
 /// How long an offer is tried.
 pub(crate) const OFFERED_WITHIN: Duration = Duration::from_secs(30);

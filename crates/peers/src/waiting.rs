@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::known::HostView;
 use crate::remote_question::RemoteQuestion;
-use askbox_mailbox::address::Address;
 use askbox_mailbox::overview::waiting::{self as questions, Pending, Rank};
-use askbox_mailbox::{Mailbox, Question, Result};
+use askbox_mailbox::{Address, Mailbox, Question, Result};
 
 /// A question that waits somewhere.
 #[derive(Debug)]

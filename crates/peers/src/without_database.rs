@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use askbox_config::Config;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::Offer;
+use askbox_mailbox::{HostName, Offer};
 
 struct Without(String);
 

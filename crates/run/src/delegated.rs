@@ -11,7 +11,7 @@ use crate::supervise::ladder::StopRequest;
 use crate::supervise::run_message::Stopper;
 use crate::supervise::supervisor;
 use crate::view::tail::EventTail;
-use askbox_agent::events::Event;
+use askbox_agent::Event;
 use askbox_config::Config;
 use askbox_mailbox::{Error, Mailbox, Result, thread};
 

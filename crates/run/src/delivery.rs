@@ -7,8 +7,7 @@
 
 use crate::attempt::record::{Claimant, Run};
 use askbox_agent::{claude, sessions};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::{Mailbox, Question, Result, WorkflowId};
+use askbox_mailbox::{Lock, Mailbox, Question, Result, WorkflowId};
 
 /// The process or agent that goes on with the answer of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -47,3 +47,12 @@ pub mod supervise;
 pub mod task;
 pub mod view;
 pub mod words;
+
+pub use asking::beside::Desk;
+pub use asking::reply::Reply;
+pub use asking::request::{Request, Subject};
+pub use attempt::record::{self, Run, RunState};
+pub use chain::outcome::{self, OwnState};
+pub use process::{launch, programs, run_processes};
+pub use story::cause::HoldUp;
+pub use story::{Cause, Standing, Story, Teller};

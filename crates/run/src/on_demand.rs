@@ -10,8 +10,7 @@ use crate::story::{self, Standing, Teller};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
 use askbox_config::Config;
-use askbox_mailbox::disk::LockHolder;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId};
+use askbox_mailbox::{Error, LockHolder, Mailbox, Result, WorkflowId};
 
 /// The step that runs a workflow now.
 #[derive(Debug)]

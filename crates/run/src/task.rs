@@ -5,13 +5,12 @@
 use crate::attempt::record::{self, Begin, Run};
 use crate::claim::{moved_folder, plan};
 use askbox_config::Config;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION};
-use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{
-    Document, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, SessionId, WorkflowId, audit, disk, workflows,
+    Document, Error, Folder, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, SessionId, WorkflowId, disk, list,
+    recent_rounds, workflows,
 };
 
 /// The longest prompt, in bytes. It is half of the largest question document, which contains the prompt.

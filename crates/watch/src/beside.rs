@@ -17,11 +17,8 @@ use serde::Serialize;
 
 use crate::pauses::Pauses;
 use askbox_agent::caller_env::is_of_the_caller;
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::ReadyThread;
-use askbox_mailbox::{Error, IoContext, Mailbox, Result, document};
-use askbox_run::log;
-use askbox_run::process::programs;
+use askbox_mailbox::{Error, IoContext, Mailbox, ProcessHandle, ReadyThread, Result, document};
+use askbox_run::{log, programs};
 
 /// The longest line that is heard, in bytes.
 const LONGEST_LINE: u64 = 64 << 10;

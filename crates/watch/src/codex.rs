@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use askbox_cli::program;
 use askbox_config::Config;
 use askbox_mailbox::{Error, IoContext, Mailbox, Question, Result, Time, document, time};
-use askbox_run::process::programs;
-use askbox_run::story;
+use askbox_run::{programs, story};
 
 /// The folder in Codex's own folder that its daemon makes for its socket.
 const DAEMON: &str = "app-server-control";

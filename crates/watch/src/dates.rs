@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::messages::Options;
 use crate::scope::LOOK_FOR_SERVICE_EVERY;
-use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::{Error, RoundId, time};
+use askbox_mailbox::{Due, Error, RoundId, Timer, time};
 use askbox_run::log;
 
 /// The longest time between two looks at everything.

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use crate::scope::Scope;
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::disk::file_events::Hint;
-use askbox_mailbox::due::timers::Timer;
-use askbox_mailbox::{Result, RoundId};
+use askbox_mailbox::{Lock, Result, RoundId, Timer};
 use askbox_run::recovery::Recovered;
 
 /// A message that wakes a watcher.

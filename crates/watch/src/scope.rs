@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use askbox_config::{Config, Metrics};
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::{Mailbox, WorkflowId};
+use askbox_mailbox::{Mailbox, WorkflowId, lineage};
 
 /// How often a watcher of one tree checks if a watcher service came or went.
 pub(super) const LOOK_FOR_SERVICE_EVERY: Duration = Duration::from_secs(5);

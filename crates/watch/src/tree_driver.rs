@@ -9,8 +9,7 @@ use crate::messages::{Left, Options, WatchMessage};
 use crate::scope::{LOOK_FOR_SERVICE_EVERY, Scope};
 use crate::watcher::Watcher;
 use askbox_config::Config;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Result, WorkflowId, thread};
+use askbox_mailbox::{Mailbox, Result, WorkflowId, presence, thread};
 use askbox_run::log;
 
 /// The time between two looks at the tree if there are no file events.

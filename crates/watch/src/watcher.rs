@@ -25,11 +25,7 @@ use crate::scope::{Scope, Served};
 use crate::traces::TraceLine;
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Hint;
-use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, disk};
+use askbox_mailbox::{Due, Folder, Mailbox, Result, RoundId, Timer, WorkflowId, disk, lineage, list, presence};
 use askbox_run::log;
 use askbox_run::story::begun_with;
 

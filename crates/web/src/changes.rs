@@ -11,10 +11,9 @@ use tokio::sync::mpsc as to_page;
 
 use crate::gate::{Devices, Secret};
 use crate::index::Index;
-use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, thread};
-use askbox_run::attempt::record;
+use askbox_mailbox::disk::file_events::Hint;
+use askbox_mailbox::{Folder, Hints, Mailbox, Result, RoundId, WorkflowId, list, thread};
+use askbox_run::record;
 
 /// The time during which changes are gathered before pages are told.
 const GATHERED: Duration = Duration::from_millis(150);

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use crate::gate::{Device, Devices, LINK_LASTS, name_of_device};
 use crate::serve;
 use askbox_cli::args::askbox_args::{Link, Revoke};
-use askbox_cli::program::{self, Context};
 use askbox_cli::terminal::columns::{padded, width};
-use askbox_cli::terminal::screen::{self, Size};
+use askbox_cli::terminal::screen::Size;
+use askbox_cli::{Context, program, screen};
 use askbox_config::{self as config, Config, Listen};
-use askbox_mailbox::text::{excerpt, shell_quote};
-use askbox_mailbox::{Error, Result, disk, text, time};
+use askbox_mailbox::text::{self, excerpt, shell_quote};
+use askbox_mailbox::{Error, Result, disk, time};
 
 fn devices(context: &Context) -> Result<(config::Web, Devices)> {
     let config = context.config()?.web;

@@ -2,9 +2,9 @@
 //!
 //! An answer in words for people: each chosen option with its meaning.
 
-use askbox_cli::person::AtStake;
-use askbox_mailbox::documents::checks::match_option::{self, Meaning};
-use askbox_mailbox::{Answer, AnswerValue, Choice, Kind, Part, Question, Range, text};
+use askbox_cli::AtStake;
+use askbox_mailbox::documents::checks::match_option::Meaning;
+use askbox_mailbox::{Answer, AnswerValue, Choice, Kind, Part, Question, Range, match_option, text};
 
 /// One filled-in part.
 #[derive(Debug, Clone, Default)]

@@ -17,7 +17,8 @@ use uuid::Uuid;
 
 use crate::filled_part::{FilledPart, Open, near_miss, option};
 use crate::gate::Posted;
-use askbox_cli::person::{self, Act, AtStake, PersonsDecision, PressAgain, Texts, about};
+use askbox_cli::person::{self, Act, PressAgain, Texts, about};
+use askbox_cli::{AtStake, PersonsDecision};
 use askbox_mailbox::{AnswerValue, Part, Question, Shown, text};
 
 /// All words in a form whose question is no longer known.

@@ -10,7 +10,7 @@ use axum::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
 
 use crate::form::{Done, Filled};
 use crate::gate::{self, Hosts, Posted};
-use askbox_cli::person::PersonsDecision;
+use askbox_cli::PersonsDecision;
 use askbox_config as config;
 use askbox_mailbox::{AnswerValue, Question};
 

@@ -11,12 +11,11 @@ use std::time::{Duration, SystemTime};
 
 use askbox_cli::ask_answer::filter::Facts;
 use askbox_cli::program;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::family::lineage::{self, Kin};
-use askbox_mailbox::listing::list;
+use askbox_mailbox::family::lineage::Kin;
 use askbox_mailbox::overview::waiting::Rank;
-use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, round, text, thread};
+use askbox_mailbox::{
+    Folder, HostName, Mailbox, Question, QuestionId, Result, Time, WorkflowId, disk, lineage, list, round, settle, text, thread,
+};
 
 /// One waiting question. Its texts are shortened.
 #[derive(Debug, Clone)]

@@ -46,8 +46,8 @@ mod serve;
 mod site;
 mod taken_back;
 
+use askbox_cli::Context;
 use askbox_cli::args::askbox_args::{Web, WebCommand};
-use askbox_cli::program::Context;
 use askbox_mailbox::Result;
 
 /// Runs `askbox web`; returns the exit status.

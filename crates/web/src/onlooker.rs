@@ -4,8 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Result, thread};
+use askbox_mailbox::{Mailbox, Result, presence, thread};
 
 /// How long a person counts as present after a request of a visible page.
 pub const LASTS: Duration = Duration::from_secs(30);

@@ -1,8 +1,7 @@
 //! Sends a person's decision about exactly the question that was shown.
 
-use askbox_cli::person::PersonsDecision;
-use askbox_mailbox::transitions::accept::{self, On};
-use askbox_mailbox::{Accepted, Caller, Mailbox, Result, RoundId, Shown};
+use askbox_cli::PersonsDecision;
+use askbox_mailbox::{Accepted, Caller, Mailbox, On, Result, RoundId, Shown, accept};
 use askbox_run::asking::orphans;
 
 /// The channel recorded with answers from the page.

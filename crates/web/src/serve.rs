@@ -21,7 +21,7 @@ use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
 use askbox_cli::args::askbox_args::Web;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::Listen;
 use askbox_mailbox::{Error, Result};
 

@@ -15,10 +15,9 @@ use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::reply::{self, plain};
 use crate::taken_back::TakenBack;
-use askbox_cli::program::Context;
-use askbox_mailbox::trust::SecretKey;
-use askbox_mailbox::{Caller, Error, Mailbox, Result, Through, text};
-use askbox_run::story::Teller;
+use askbox_cli::Context;
+use askbox_mailbox::{Caller, Error, Mailbox, Result, SecretKey, Through, text};
+use askbox_run::Teller;
 
 /// The data for all pages.
 #[derive(Debug)]

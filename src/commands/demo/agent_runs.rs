@@ -8,15 +8,11 @@ use crate::commands::demo::agent;
 use crate::commands::demo::narration::event;
 use crate::commands::demo::stage::{Stage, succeeded};
 use askbox_agent::claude::{self, Invocation};
-use askbox_agent::events::Event;
+use askbox_agent::stream::Interpreter;
 use askbox_agent::stream::lines::BoundedLines;
-use askbox_agent::stream::{Interpreter, StreamItem};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Mailbox, Result, RoundId, SessionId, time};
-use askbox_run::attempt::record;
-use askbox_run::story::{Standing, Teller};
+use askbox_agent::{Event, StreamItem};
+use askbox_mailbox::{Error, FolderWatch, IoContext, Lock, Mailbox, Result, RoundId, SessionId, time};
+use askbox_run::{Standing, Teller, record};
 
 /// The maximum time that the relaunched agent may take.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);

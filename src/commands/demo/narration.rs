@@ -3,13 +3,11 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use askbox_agent::events::{Event, EventKind};
-use askbox_cli::person::PersonsDecision;
-use askbox_cli::program;
+use askbox_agent::{Event, EventKind};
+use askbox_cli::{PersonsDecision, program};
 use askbox_inbox as inbox;
 use askbox_inbox::Asked;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Mailbox, Result, WorkflowId, text};
+use askbox_mailbox::{IoContext, Mailbox, Result, WorkflowId, text};
 use askbox_watch::relaunch::event_words::{self, Clock};
 
 pub(super) fn heading(n: u32, words: &str) -> Result<()> {

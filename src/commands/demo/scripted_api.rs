@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::commands::demo::agent::{self, Step};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Result, thread};
+use askbox_mailbox::{IoContext, Result, thread};
 
 /// The largest request that is read, in bytes.
 const LARGEST: usize = 16 << 20;

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::commands::demo::agent;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, IoContext, Result};
 
 /// The program that shows the demo's agent with `--agent`.
 const SMALL_AGENT: &str = "ask-agent";

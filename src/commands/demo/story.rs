@@ -12,11 +12,8 @@ use crate::commands::demo::{agent, scripted_api};
 use askbox_cli::args::askbox_args::Demo;
 use askbox_cli::program;
 use askbox_inbox as inbox;
-use askbox_mailbox::address::RoundAt;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, read_question, round, text};
-use askbox_run::attempt::record;
+use askbox_mailbox::{Folder, IoContext, Mailbox, Result, RoundAt, RoundId, WorkflowId, list, read_question, round, text};
+use askbox_run::record;
 
 /// The agent's pause between two steps if a person watches, in milliseconds.
 const PACE: u64 = 500;

@@ -11,10 +11,7 @@ use std::time::{Duration, Instant};
 use crate::commands::demo::agent;
 use crate::commands::demo::narration::print;
 use crate::commands::demo::stage::Stage;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::ReadyThread;
-use askbox_mailbox::{Error, Result, thread};
+use askbox_mailbox::{Error, IoContext, ProcessHandle, ReadyThread, Result, thread};
 
 /// The running watcher. Dropping it ends the process.
 pub(super) struct Watcher {

@@ -1,6 +1,8 @@
 //! The table of the checks. The general doctor runs every row, and `askbox doctor ID` runs those that concern a workflow.
 //! docs/guide-operator.md shows the table, and a test compares both.
 
+use Concerns::{Everything, Launch, OpenRound, Workflow};
+use Needs::{Agents, Configuration, Nothing};
 use serde_json::json;
 
 use crate::commands::doctor::checkup::Checkup;
@@ -13,10 +15,7 @@ use crate::commands::doctor::installation::{
 };
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
-use Concerns::{Everything, Launch, OpenRound, Workflow};
-use Needs::{Agents, Configuration, Nothing};
-use askbox_cli::program;
-use askbox_cli::terminal::columns;
+use askbox_cli::{columns, program};
 use askbox_mailbox::Error;
 
 /// One row.

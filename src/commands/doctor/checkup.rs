@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use crate::commands::doctor::findings::{Facts, Findings};
 use crate::commands::doctor::progress::Progress;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::{Config, Loaded, Runner};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::derived::FolderState;
-use askbox_mailbox::disk::{Entry, LockHolder};
+use askbox_mailbox::disk::{self, Entry};
 use askbox_mailbox::documents::checkpoint;
 use askbox_mailbox::listing::closings::{self, Closed};
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, pause, quarantine, text};
-use askbox_run::story::{OpenWorkflows, Teller, cause};
+use askbox_mailbox::{Error, Folder, LockHolder, Mailbox, Result, WorkflowId, pause, quarantine, text};
+use askbox_run::Teller;
+use askbox_run::story::{OpenWorkflows, cause};
 
 /// How long the doctor waits, once, before it says that a watcher hangs.
 pub(super) const MOMENT: Duration = Duration::from_secs(1);

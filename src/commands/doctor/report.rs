@@ -18,13 +18,11 @@ use crate::commands::doctor::progress::Progress;
 use crate::commands::doctor::workflows::documents;
 use crate::commands::doctor::workflows::road::Road;
 use askbox_cli::args::askbox_args::Doctor;
-use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::columns;
+use askbox_cli::{Context, columns, program};
 use askbox_config::{self as config, Loaded};
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::platform::weaker::{self, Weaker};
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, text};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, presence, text};
 
 /// The output of `askbox doctor`.
 #[derive(Debug, Serialize)]

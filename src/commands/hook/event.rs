@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 use askbox_cli::program;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, SessionId};
+use askbox_mailbox::{Error, IoContext, Result, SessionId};
 use askbox_run::asking::defer::CallDecision;
 
 /// The maximum size of an event, in bytes.

@@ -10,11 +10,10 @@
 use serde_json::{Value, json};
 
 use crate::commands::hook::event::Session;
-use askbox_cli::ask_answer::{answering, ask_user_question};
-use askbox_cli::program::{self, Context};
+use askbox_cli::ask_answer::ask_user_question;
+use askbox_cli::{Context, answering, program};
 use askbox_mailbox::overview::waiting;
-use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::{Mailbox, Outcome, Question, Result, Through, WorkflowId, round, text};
+use askbox_mailbox::{Decision, Mailbox, On, Outcome, Question, Result, Through, WorkflowId, accept, round, text};
 use askbox_run::asking::place;
 use askbox_run::words::beside_allowance;
 use askbox_run::words::inserted::on_one_line;

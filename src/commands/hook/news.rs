@@ -22,10 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::hook::event::{self, Moment, Session};
 use askbox_mailbox::audit::Entry;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Result, SessionId, WorkflowId, disk, read_question, round, text, wake};
+use askbox_mailbox::{Folder, IoContext, Mailbox, Result, SessionId, WorkflowId, disk, list, presence, read_question, round, text, wake};
 use askbox_run::view::session_news::{self, End};
 
 /// The maximum number of lines of one kind.

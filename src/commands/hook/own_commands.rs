@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::commands::hook::event::{HookReply, PreToolUse};
 use askbox_cli::ask_user_call;
-use askbox_mailbox::address::Address;
 use askbox_mailbox::documents::fields::tool_call::NEED_NO_APPROVAL;
-use askbox_mailbox::{Error, Mailbox, Matter, WorkflowId, read_question, text};
+use askbox_mailbox::{Address, Error, Mailbox, Matter, WorkflowId, read_question, text};
 
 /// The commands that the main agent may run, as the first words of the command line.
 const ALLOWED: [&[&str]; 2] = [&["ask-answer"], &["relaunch", "prompt"]];

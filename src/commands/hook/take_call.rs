@@ -4,19 +4,17 @@
 use crate::commands::hook::event::{HookReply, PreToolUse};
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_call;
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Error, Mailbox, Result};
+use askbox_mailbox::{Error, Lock, Mailbox, Result, asked_within};
 use askbox_run::approval::call::{self, Call};
 use askbox_run::approval::permit::Rules;
 use askbox_run::approval::standing;
 use askbox_run::asking::defer::{CallDecision, Deferred};
 use askbox_run::asking::questions;
-use askbox_run::attempt::record::{self, Run};
 use askbox_run::prompt::unasked_servers;
+use askbox_run::{Run, record};
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {

@@ -7,8 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::commands::setup::record::{Added, Record, Written};
 use askbox_cli::args::askbox_args::Part;
-use askbox_mailbox::disk::Placed;
-use askbox_mailbox::{Error, Result, disk};
+use askbox_mailbox::{Error, Placed, Result, disk};
 
 /// The maximum size of a file that is added to, in bytes.
 pub(super) const LONGEST: u64 = 16 << 20;

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::commands::setup::record::Record;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, disk};
+use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, disk};
 
 /// The mailbox that setup would make, if there is none yet, or the reason why none can be made there.
 pub(super) fn wanted() -> Result<std::result::Result<Option<PathBuf>, String>> {

@@ -35,16 +35,15 @@ mod wanted;
 use std::fs::File;
 
 use inquire::{Confirm, InquireError};
+use plan::Plan;
+use record::Record;
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::commands::trial;
 use askbox_cli::args::askbox_args::{Setup, Trial};
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk, layout};
-use plan::Plan;
-use record::Record;
+use askbox_cli::{Context, program};
+use askbox_mailbox::{Error, IoContext, Result, disk, layout};
 
 /// The exit status if some parts were left as they are.
 const LEFT: u8 = 4;

@@ -11,7 +11,7 @@ use askbox_cli::args::askbox_args::Setup;
 use askbox_mailbox::dialogs::Program;
 use askbox_mailbox::disk;
 use askbox_mailbox::text::without_bom;
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The keys of a hook of Kimi.
 const OF_A_HOOK: [&str; 4] = ["event", "matcher", "command", "timeout"];

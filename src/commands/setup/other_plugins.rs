@@ -7,7 +7,7 @@ use crate::commands::setup::wanted::{self, Wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::{Error, Result, disk};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The longest plugin, in bytes.
 const LONGEST: u64 = 1 << 20;

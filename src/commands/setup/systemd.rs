@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
 use askbox_mailbox::{Error, Result};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The service's unit.
 pub(in crate::commands) use askbox_run::story::cause::SERVICE as UNIT;

@@ -14,7 +14,7 @@ use crate::protocol::{envelope, permission};
 use askbox_agent::stream::lines::Line;
 use askbox_agent::stream::wire::{self, Raw};
 use askbox_agent::stream::{Asker, Elicitation, FormReply, bounded};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The parameters of `elicitation/create` that matter here.
 #[derive(Deserialize, Default)]

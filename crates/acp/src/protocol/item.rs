@@ -1,7 +1,8 @@
 //! The meaning of one line of the agent.
 
 use crate::protocol::replies::AgentReply;
-use askbox_agent::stream::{PermissionRequest, StreamItem};
+use askbox_agent::StreamItem;
+use askbox_agent::stream::PermissionRequest;
 
 /// A part of the meaning of one line of the agent.
 #[derive(Debug, Clone, PartialEq)]

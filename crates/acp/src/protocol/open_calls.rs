@@ -9,15 +9,13 @@ use std::path::{Path, PathBuf};
 use agent_client_protocol_schema::v1::{ContentBlock, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
 
-use crate::protocol::own_server;
-use crate::protocol::tool;
 use crate::protocol::unread::Subject;
-use askbox_agent::events::EventKind;
+use crate::protocol::{own_server, tool};
 use askbox_agent::presets::{McpNames, Preset};
-use askbox_agent::stream::StreamItem;
 use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::ledger::{Ledger, RESULT_TEXT};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_agent::{EventKind, StreamItem};
+use askbox_mailbox::Untrusted;
 
 /// The most calls that are remembered. The oldest is forgotten first.
 const REMEMBERED: usize = 256;

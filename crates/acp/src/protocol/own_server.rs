@@ -6,7 +6,7 @@ use askbox_agent::claude::CONFIG_DIR;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
 use askbox_mailbox::documents::fields::tool_call::{NEED_NO_APPROVAL, SERVER};
 use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The server with askbox's tools.
 #[derive(Clone, PartialEq, Eq)]

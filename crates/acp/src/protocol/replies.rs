@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::envelope::shaped;
 use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::wire::Raw;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: u64 = 1;

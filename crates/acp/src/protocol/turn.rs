@@ -8,10 +8,10 @@ use std::time::Instant;
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, ToolCallUpdate};
 
 use crate::protocol::open_calls::{News, OpenCalls};
-use askbox_agent::events::EventKind;
 use askbox_agent::presets::Preset;
+use askbox_agent::stream::Generating;
 use askbox_agent::stream::ledger::Ledger;
-use askbox_agent::stream::{Generating, StreamItem};
+use askbox_agent::{EventKind, StreamItem};
 
 /// The most bytes that are kept of a text.
 const TEXT: usize = 64 << 10;

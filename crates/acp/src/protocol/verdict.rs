@@ -3,14 +3,13 @@
 
 use serde_json::Value;
 
-use crate::protocol::replies;
-use crate::protocol::signs;
 use crate::protocol::turn::Turn;
+use crate::protocol::{replies, signs};
 use askbox_agent::events::Tokens;
 use askbox_agent::stream::bounded::head;
 use askbox_agent::stream::wire::Raw;
 use askbox_agent::stream::{Interruption, Verdict};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The verdict on a turn whose prompt has a result. A text that begins with `error_text` is an error of the API, unless that is empty.
 pub(super) fn of_turn(turn: &Turn, reply: &Value, error_text: &str) -> Verdict {

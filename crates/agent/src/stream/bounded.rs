@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::stream::wire::{self, Raw};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The largest JSON value that is parsed into memory, in bytes of its text.
 pub const EXACT_LIMIT: usize = 256 << 10;

@@ -14,7 +14,7 @@ use crate::stream::ledger::{self, Ledger};
 use crate::stream::lines::Line;
 use crate::stream::verdict::{self, Spent};
 use crate::stream::wire::{self, Message, repair};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The bytes that are kept of a line that is not JSON.
 pub(super) const RAW_HEAD: usize = 256;

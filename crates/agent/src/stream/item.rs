@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::events::EventKind;
 use crate::stream::verdict::TurnOutcome;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// One item of a line. A line may have several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use crate::events::{EventKind, ToolSummary};
 use crate::stream::bounded::{head, tail};
 use crate::stream::lines::Line;
 use crate::stream::wire::{self, Raw};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The most calls that are kept with their results.
 const CALLS: usize = 64;

@@ -12,7 +12,7 @@ use serde_json::{Result, Value};
 use crate::events::{EventKind, Tokens};
 use crate::stream::wire::{self, Raw, ResultLine};
 use crate::stream::{StreamItem, bounded};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// The end of a turn, and its cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

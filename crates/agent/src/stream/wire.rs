@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// A field, as JSON.
 pub type Raw<'a> = Option<&'a RawValue>;

@@ -12,9 +12,7 @@ use uuid::Uuid;
 use crate::conformance::harness::{Harness, HarnessReply, Kind, lacks, shortened};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 use askbox_cli::args::askbox_args::Conformance;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::transitions::settle;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId};
+use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, WorkflowId, settle};
 
 /// The command that is checked, and how often the checks of chance repeat their work.
 #[derive(Debug)]

@@ -10,8 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::Value;
 
 use crate::conformance::verdict::{Stop, Verdict, violated};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, thread};
+use askbox_mailbox::{Error, IoContext, Result, thread};
 
 /// The longest line of a reply.
 const LONGEST: u64 = 80 << 20;

@@ -9,8 +9,7 @@ use crate::conformance::case::{Case, question};
 use crate::conformance::harness::{HarnessReply, lacks, shortened};
 use crate::conformance::vectors;
 use crate::conformance::verdict::{Stop, Verdict, each, require, violated};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::IoContext;
+use askbox_mailbox::{IoContext, Lock};
 
 /// The moves that need the stripe.
 const MOVES: [&str; 3] = ["answer", "withdraw", "save"];

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::conformance::case::{Case, question};
 use crate::conformance::strace::{self, Call};
 use crate::conformance::verdict::{Verdict, require, violated};
-use askbox_mailbox::error::IoContext;
+use askbox_mailbox::IoContext;
 
 /// The calls of one operation, in the mailbox.
 struct Trace {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conformance::case::Case;
 use crate::conformance::verdict::{Stop, Verdict};
-use askbox_mailbox::error::IoContext;
+use askbox_mailbox::IoContext;
 
 /// The calls that make a change last or give it a name.
 const CHANGES: [&str; 11] =

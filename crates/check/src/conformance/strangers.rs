@@ -10,8 +10,7 @@ use crate::conformance::case::{Case, question};
 use crate::conformance::names::listed;
 use crate::conformance::vectors::rules;
 use crate::conformance::verdict::{Stop, Verdict, each, if_possible, require};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Result, disk};
+use askbox_mailbox::{IoContext, Result, disk};
 
 /// A link in place of a question is not followed.
 pub fn links(case: &mut Case<'_>) -> Verdict {

@@ -8,8 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::args::common::{Common, EXIT_CODES};
 use crate::args::seen_round::SeenRound;
 use crate::args::value_parsers;
-use askbox_mailbox::address::{Address, HostName};
-use askbox_mailbox::{Error, QuestionId};
+use askbox_mailbox::{Address, Error, HostName, QuestionId};
 
 const EXAMPLES: &str = "Examples:
   $ ask-answer list

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::args::common::Common;
 use crate::args::value_parsers;
 use askbox_config::{ArchiveAfter, ToolRule, Way};
-use askbox_mailbox::address::Address;
 use askbox_mailbox::dialogs::Program;
-use askbox_mailbox::{Policy, PublicKey, RoundId, WorkflowId};
+use askbox_mailbox::{Address, Policy, PublicKey, RoundId, WorkflowId};
 
 /// `askbox keygen`
 #[derive(Debug, Args)]

@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use askbox_mailbox::transitions::accept::On;
-use askbox_mailbox::{Error, Question, QuestionId, Result, Shown, WorkflowId};
+use askbox_mailbox::{Error, On, Question, QuestionId, Result, Shown, WorkflowId};
 
 /// The number of digits of the hash that are printed, and that a person has to give at least.
 ///

@@ -22,9 +22,10 @@ use crate::args::seen_round::SeenRound;
 use crate::ask_answer::answering;
 use crate::ask_answer::give::{give, person};
 use crate::program::{self, Context};
-use askbox_mailbox::documents::fields::approval::{Approval, EDITED, ONCE};
-use askbox_mailbox::transitions::accept::On;
-use askbox_mailbox::{Answer, Caller, Error, Folder, Kind, Mailbox, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text};
+use askbox_mailbox::documents::fields::approval::{EDITED, ONCE};
+use askbox_mailbox::{
+    Answer, Approval, Caller, Error, Folder, Kind, Mailbox, On, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text,
+};
 
 /// Returns the open question of this round as an interrupt.
 ///

@@ -14,13 +14,12 @@ use crate::ask_answer::{
 };
 use crate::person::refusal;
 use crate::program::{self, Context};
-use askbox_mailbox::transitions::accept::{self, On};
 use askbox_mailbox::transitions::{undo, withdraw};
 use askbox_mailbox::who::caller;
-use askbox_mailbox::{Caller, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, WorkflowId, disk, text};
+use askbox_mailbox::{Caller, Error, Folder, Mailbox, On, Question, QuestionId, Result, RoundId, WorkflowId, accept, disk, text};
 use askbox_run::asking::orphans;
 use askbox_run::chain::whole_tree;
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// Runs `ask-answer`; returns the exit status.
 pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {

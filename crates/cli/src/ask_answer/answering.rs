@@ -12,16 +12,13 @@ use crate::args::ask_answer_args::{AskAnswer, Command};
 use crate::ask_answer::other_machines::PART;
 use crate::ask_answer::{ask_user_question, question_text};
 use crate::program;
-use askbox_mailbox::address::Address;
-use askbox_mailbox::document::Document;
 use askbox_mailbox::documents::answer::MAX_ANSWER;
-use askbox_mailbox::documents::checks::match_option::{self, Meaning, meaning};
+use askbox_mailbox::documents::checks::match_option::{Meaning, meaning};
 use askbox_mailbox::listing::near_id;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::text::{excerpt, shell_quote};
-use askbox_mailbox::transitions::{quarantined_round, settle};
+use askbox_mailbox::text::{self, excerpt, shell_quote};
 use askbox_mailbox::{
-    Answer, AnswerValue, Caller, Error, Folder, Kind, Mailbox, Outcome, Question, Result, WorkflowId, round, spelling, text,
+    Address, Answer, AnswerValue, Caller, Document, Error, Folder, Kind, Mailbox, Outcome, Question, Result, Round, WorkflowId,
+    match_option, quarantined_round, round, settle, spelling,
 };
 use askbox_run::view::archived::Archived;
 

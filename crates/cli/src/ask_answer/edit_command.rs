@@ -7,9 +7,7 @@ use crate::ask_answer::{answering, edit_call, editor, question_text};
 use crate::program::{self, Context};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::approval::EDITED;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::transitions::accept::{Decision, On};
-use askbox_mailbox::{Answer, AnswerValue, Caller, Error, Folder, Result, WorkflowId};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Decision, Error, Folder, On, Result, Round, WorkflowId};
 use askbox_run::story;
 
 /// A question whose answer the person edits.

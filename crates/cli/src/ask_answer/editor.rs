@@ -9,8 +9,7 @@ use tempfile::TempPath;
 
 use crate::program;
 use askbox_mailbox::documents::answer::MAX_ANSWER;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, text};
+use askbox_mailbox::{Error, IoContext, Result, text};
 
 /// The middle of the line that separates the answer (above it) from the reminder (below it).
 const SCISSORS: &str = "------------------------ >8 ------------------------";

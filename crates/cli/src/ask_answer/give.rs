@@ -6,9 +6,9 @@ use crate::args::ask_answer_args::AskAnswer;
 use crate::ask_answer::answering;
 use crate::person::held_up;
 use crate::program::{self, Context};
-use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::transitions::accept::{self, Decision, On};
-use askbox_mailbox::{Accepted, Answer, AnswerValue, Caller, Error, Mailbox, Result, WorkflowId, round};
+use askbox_mailbox::{
+    Accepted, Answer, AnswerValue, Caller, Decision, Error, Mailbox, On, Result, WorkflowId, accept, match_option, round,
+};
 use askbox_run::asking::end::End;
 use askbox_run::asking::{next_prompt, orphans, receipt};
 

@@ -11,9 +11,10 @@ use crate::program::{self, Context};
 use crate::terminal::columns::{self, Row, Table};
 use crate::terminal::{fitted, screen};
 use askbox_mailbox::overview::waiting::{self, Pending};
-use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Mailbox, Question, QuestionId, Result, WorkflowId, document, read_question, round, text, time};
-use askbox_run::story::Teller;
+use askbox_mailbox::{
+    Mailbox, QuarantinedRound, Question, QuestionId, Result, WorkflowId, document, quarantined_round, read_question, round, text, time,
+};
+use askbox_run::Teller;
 
 /// The maximum size in bytes of all JSON objects together that are kept until they are printed. The other questions are read a second
 /// time.

@@ -5,9 +5,8 @@ use std::process::Command as Program;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Hosts};
 use crate::program;
-use askbox_mailbox::address::Address;
-use askbox_mailbox::{Error, Result};
-use askbox_run::process::programs;
+use askbox_mailbox::{Address, Error, Result};
+use askbox_run::programs;
 
 /// The word that `askbox` expects before the arguments of `ask-answer`.
 pub const PART: &str = "ask-answer";

@@ -4,8 +4,7 @@
 use crate::args::ask_answer_args::ReplyArgs;
 use crate::args::common::Common;
 use crate::program;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, read_question, text};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, list, read_question, text};
 
 /// The maximum number of ids that an error names.
 const NAMED: usize = 5;

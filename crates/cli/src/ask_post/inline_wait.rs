@@ -19,9 +19,9 @@ use crate::hangup;
 use crate::program::{self, Context};
 use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::platform::ancestry::NearestAgent;
-use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::{
-    Answer, AttachedFile, Error, Mailbox, Question, QuestionDocument, Receipt, Result, RoundId, WorkflowId, thread, time,
+    Answer, AttachedFile, Error, Mailbox, Question, QuestionDocument, Receipt, Result, RoundId, WorkflowId, post, thread, time,
 };
 use askbox_run::asking::hold::{Begun, Look};
 use askbox_run::claim::heard::{self, Sign};

@@ -8,11 +8,10 @@ use crate::ask_post::inline_wait::{self, Waited};
 use crate::ask_post::{post_receipt, posting};
 use crate::program::{self, Context};
 use askbox_mailbox::documents::question::MAX_QUESTION;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::transitions::post::{self, IfPending, Posted};
+use askbox_mailbox::transitions::post::{IfPending, Posted};
 use askbox_mailbox::{
-    Answer, AnswerValue, AttachedFile, Error, Folder, Kind, Mailbox, Question, QuestionDocument, Range, Receipt, Result, RoundId, Until,
-    WorkflowId, disk, text, time,
+    Answer, AnswerValue, AttachedFile, Error, Folder, Kind, Mailbox, Question, QuestionDocument, Range, Receipt, Result, RoundId, Span,
+    Until, WorkflowId, disk, post, text, time,
 };
 
 /// Runs `ask-post`; returns the exit status.

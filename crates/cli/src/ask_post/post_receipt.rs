@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::args::common::Common;
 use crate::program::{self, Context, ErrorReport};
-use askbox_mailbox::documents::checks::match_option;
-use askbox_mailbox::transitions::post;
-use askbox_mailbox::{Answer, AnswerValue, Error, Folder, Mailbox, Outcome, Question, Receipt, Result, RoundId, WorkflowId, round, text};
+use askbox_mailbox::{
+    Answer, AnswerValue, Error, Folder, Mailbox, Outcome, Question, Receipt, Result, RoundId, WorkflowId, match_option, post, round, text,
+};
 use askbox_run::claim::plan;
 
 /// Prints the receipt: `QUESTION_POSTED:ID`.

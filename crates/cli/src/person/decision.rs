@@ -5,8 +5,7 @@
 use crate::program::{self, Context};
 use askbox_mailbox::documents::fields::approval::EDITED;
 use askbox_mailbox::{Answer, AnswerValue, Caller, Mailbox, Question, text};
-use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Teller};
+use askbox_run::{Cause, HoldUp, Teller};
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
-use askbox_mailbox::trust::SecretKey;
 use askbox_mailbox::trust::signer::With;
-use askbox_mailbox::{Error, Policy, PublicKey, Result, Signer, Through, text};
+use askbox_mailbox::{Error, Policy, PublicKey, Result, SecretKey, Signer, Through, text};
 
 /// The most keys.
 const MOST: usize = 64;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::section::section;
-use askbox_mailbox::time::Span;
+use askbox_mailbox::Span;
 
 section! {
     /// `[limits]`: how much time and money runs may use.

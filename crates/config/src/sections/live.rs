@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::section::section;
 use askbox_mailbox::dialogs::Program;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, Result, Span};
 
 /// The longest time before a dialog is asked here as well.
 const LONGEST_GRACE: Duration = Duration::from_secs(3600);

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::section::section;
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Result, Time, text};
+use askbox_mailbox::{Error, Result, Span, Time, text};
 
 /// The name of the target that `notify.command` stands for.
 pub const COMMAND: &str = "command";

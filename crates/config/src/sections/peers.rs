@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::section::section;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Result, text};
+use askbox_mailbox::{Error, HostName, Result, Span, text};
 
 section! {
     /// `[peers.NAME]`: another machine with a mailbox, which is reached by ssh. NAME is put before the ids of its questions:

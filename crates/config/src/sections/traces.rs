@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::section::section;
 use crate::sections::notify::check_url;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, Result, Span};
 
 section! {
     /// `[traces]`: the spans of rounds that the watcher sends to a collector of OpenTelemetry.

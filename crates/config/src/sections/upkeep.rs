@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{text, time};
+use askbox_mailbox::{Span, text, time};
 
 section! {
     /// `[history]`: how long finished rounds stay in the mailbox, and how long they are kept.

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::section::section;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, Result, Span};
 
 section! {
     /// `[web]`: the page, `askbox web`.

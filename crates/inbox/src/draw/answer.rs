@@ -11,9 +11,8 @@ use crate::gate::{CONFIRMS, Panel, Shown};
 use crate::question::draft::{Choosable, PartDraft};
 use crate::question::opened::Opened;
 use crate::targets::{Target, Targets};
-use askbox_cli::ask_answer::question_text;
-use askbox_cli::person::AtStake;
 use askbox_cli::terminal::columns::{padded, width};
+use askbox_cli::{AtStake, question_text};
 use askbox_mailbox::AnswerValue;
 
 /// The maximum number of rows for the person's own words.

@@ -9,7 +9,7 @@ use crate::gate::{Panel, Pending};
 use crate::question::draft::Choosable;
 use crate::question::opened::Opened;
 use crate::text_window::Purpose;
-use askbox_cli::person::AtStake;
+use askbox_cli::AtStake;
 use askbox_cli::terminal::columns::width;
 use askbox_mailbox::Kind;
 

@@ -33,7 +33,8 @@ use crate::app::{App, Gone, Place};
 use crate::draw::clock::Clock;
 use crate::draw::pieces::{ACCENT, BOLD, DIMMED, cut, framed, wrapped};
 use crate::gate::{CONFIRMS, Shown};
-use askbox_cli::person::{AtStake, Named};
+use askbox_cli::AtStake;
+use askbox_cli::person::Named;
 
 /// The minimum width of a screen for showing the list and the question side by side.
 const SIDE_BY_SIDE: u16 = 110;

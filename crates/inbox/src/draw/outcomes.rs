@@ -12,7 +12,7 @@ use crate::sent::outcomes::{OutcomeState, Outcomes};
 use crate::targets::{Target, Targets};
 use askbox_cli::terminal::columns::padded;
 use askbox_peers::machines::offer_state::Stands;
-use askbox_run::story::Standing;
+use askbox_run::Standing;
 
 /// Draws the answered questions. Says whether the chosen row is on the screen.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, outcomes: &Outcomes, targets: &mut Targets) -> Shown {

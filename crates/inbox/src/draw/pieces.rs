@@ -6,8 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
-use askbox_cli::ask_answer::question_text;
-use askbox_cli::terminal::{columns, fitted};
+use askbox_cli::{columns, fitted, question_text};
 use askbox_mailbox::text;
 
 /// The text without characters that could control the terminal. Also removes U+FE0F, because terminals disagree about the width of an emoji

@@ -17,11 +17,10 @@ use crate::gate::Shown;
 use crate::question::opened::Opened;
 use crate::sender::ShownQuestion;
 use crate::sent::from_here::SentAnswer;
-use askbox_cli::ask_answer::question_text;
 use askbox_cli::ask_answer::shown_files::{self, Room, Says, ShownFile};
-use askbox_cli::terminal::fitted;
-use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Mailbox, text};
+use askbox_cli::{fitted, question_text};
+use askbox_mailbox::Mailbox;
+use askbox_mailbox::text::{self, excerpt, one_line};
 use askbox_peers::machines::{self, offer_state};
 
 /// The minimum height for an empty line.

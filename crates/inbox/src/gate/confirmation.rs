@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use uuid::Uuid;
 
-use askbox_cli::person::{AtStake, PressAgain};
+use askbox_cli::AtStake;
+use askbox_cli::person::PressAgain;
 
 /// The keys that confirm a decision, as the inbox names them in a sentence.
 pub const CONFIRMS: &str = "ok, then enter,";

@@ -21,9 +21,8 @@ use uuid::Uuid;
 
 use crate::gate::confirmation::{Confirmation, Haste, LastKey};
 use crate::scroll::Scroll;
-use askbox_cli::person::AtStake;
-use askbox_mailbox::QuestionId;
-use askbox_mailbox::address::Address;
+use askbox_cli::AtStake;
+use askbox_mailbox::{Address, QuestionId};
 
 pub use confirmation::{CONFIRMS, Heard, Pending};
 

@@ -6,11 +6,11 @@ use ratatui_textarea::TextArea;
 use serde_json::Map;
 
 use crate::text_window::{self, Typed};
-use askbox_cli::person::AtStake;
-use askbox_mailbox::documents::checks::match_option::{self, Meaning};
+use askbox_cli::AtStake;
+use askbox_mailbox::documents::checks::match_option::Meaning;
 use askbox_mailbox::documents::fields::range::NumberProblem;
 use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{AnswerValue, Kind, Part, Question, Range};
+use askbox_mailbox::{AnswerValue, Kind, Part, Question, Range, match_option};
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use crate::question::stray::TypedLetters;
 use crate::scroll::Scroll;
 use crate::sender::ShownQuestion;
 use crate::text_window::{self, Purpose};
-use askbox_cli::person::{AtStake, Named, Next};
+use askbox_cli::AtStake;
+use askbox_cli::person::{Named, Next};
 use askbox_mailbox::{AnswerValue, Kind};
 
 /// A question on the screen.

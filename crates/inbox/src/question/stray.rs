@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
 
-use askbox_cli::person::{AtStake, Next};
+use askbox_cli::AtStake;
+use askbox_cli::person::Next;
 
 /// After a longer pause, letters that are keys begin a new word. A person who moves with letters, and then begins own words, waits this
 /// long.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::sender;
 use crate::sent::from_here::SentAnswer;
-use askbox_mailbox::address::RoundAt;
 use askbox_mailbox::overview::past_rounds;
-use askbox_mailbox::{AnswerValue, Mailbox, RoundId, text, time};
+use askbox_mailbox::{AnswerValue, Mailbox, RoundAt, RoundId, text, time};
 use askbox_peers::machines::offer_state::Stands;
-use askbox_run::story::{self, Mark, Reached, Standing, Story, Teller};
+use askbox_run::story::{self, Mark, Reached};
 use askbox_run::view::history::{self, HistoryEntry};
+use askbox_run::{Standing, Story, Teller};
 
 /// The number of rounds that are shown, the newest first.
 const SHOWN: usize = 100;

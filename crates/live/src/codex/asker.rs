@@ -14,9 +14,9 @@ use crate::codex::waking::JobId;
 use crate::codex::wire::{self, RequestId, ThreadId};
 use askbox_mailbox::programs::{CODEX, Facts};
 use askbox_mailbox::{Error, Result, RoundId};
+use askbox_run::Reply;
 use askbox_run::asking::beside::{Program, Sent};
 use askbox_run::asking::end::End;
-use askbox_run::asking::reply::Reply;
 use askbox_run::asking::request;
 
 /// How long the daemon may take to describe the session of a request.

@@ -16,9 +16,9 @@ use crate::codex::waking::{JobId, Waking};
 use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Result, wake};
-use askbox_run::asking::beside::{Desk, Dialogs, LOOK_EVERY};
+use askbox_run::asking::beside::{Dialogs, LOOK_EVERY};
 use askbox_run::asking::end::End;
-use askbox_run::log;
+use askbox_run::{Desk, log};
 
 /// The longest wait for a message while a session may be woken.
 const READY: Duration = Duration::from_millis(400);

@@ -11,7 +11,7 @@ use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
 use crate::codex::wire::{self, Incoming};
-use askbox_mailbox::error::{Error, IoContext, Result};
+use askbox_mailbox::{Error, IoContext, Result};
 
 /// The longest message that is read. A session's newest turn may have long outputs.
 const LONGEST: usize = 64 << 20;

@@ -42,12 +42,11 @@ mod wire;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Parser;
 use serde::Serialize;
 
-use clap::Parser;
-
 use askbox_cli::args::value_parsers;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::LogFormat;
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Outcome, Policy, QuestionId, Result, SessionId, Time, WorkflowId, disk, read_question, round, wake};
-use askbox_run::attempt::record;
+use askbox_mailbox::{
+    Folder, Mailbox, Outcome, Policy, QuestionId, Result, SessionId, Time, WorkflowId, disk, list, read_question, round, wake,
+};
 use askbox_run::delivery::{self, Delivery};
-use askbox_run::story::{self, Standing};
 use askbox_run::view::session_news::End;
+use askbox_run::{Standing, record, story};
 
 /// The most workflows that are told of at once. The others are told of in the next turn.
 const LINES: usize = 20;

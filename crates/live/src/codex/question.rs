@@ -6,8 +6,9 @@ use crate::codex::request::{Asked, Asks, Request, patch};
 use crate::codex::threads::Known;
 use askbox_mailbox::documents::fields::tool_call::REQUEST_USER_INPUT;
 use askbox_mailbox::{Error, Result};
+use askbox_run::Subject;
 use askbox_run::asking::place;
-use askbox_run::asking::request::{self as asking, More, Subject};
+use askbox_run::asking::request::{self as asking, More};
 
 /// The names of Codex's own tools.
 const EXEC_COMMAND: &str = "exec_command";

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::codex::request::{Asked, Asks, Request};
 use askbox_mailbox::programs::CODEX;
+use askbox_run::Reply;
 use askbox_run::asking::end::End;
-use askbox_run::asking::reply::Reply;
 
 /// A message to the daemon that follows from an answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,11 +7,9 @@ use std::time::Duration;
 use crate::codex::bridge::Bridge;
 use crate::codex::client::Client;
 use askbox_config::Config;
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::programs::CODEX;
-use askbox_mailbox::{Mailbox, Result, thread};
-use askbox_run::asking::beside::Desk;
-use askbox_run::log;
+use askbox_mailbox::{Lock, Mailbox, Result, thread};
+use askbox_run::{Desk, log};
 use askbox_watch::codex;
 
 /// How often to look whether a daemon listens.

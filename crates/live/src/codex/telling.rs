@@ -11,9 +11,9 @@ use crate::codex::news::{self, Line};
 use crate::codex::wire::ThreadId;
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Folder, Mailbox, Result, RoundId, SessionId, disk, wake};
-use askbox_run::asking::beside::Desk;
-use askbox_run::attempt::record::{self, Claimant};
+use askbox_run::attempt::record::Claimant;
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
+use askbox_run::{Desk, record};
 
 /// The maximum size of the file, in bytes.
 const LONGEST: u64 = 64 << 10;

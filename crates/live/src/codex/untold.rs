@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::codex::client::Client;
 use crate::codex::sessions;
 use crate::codex::wire::{self, Status};
-use askbox_mailbox::error::Result;
+use askbox_mailbox::Result;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.

@@ -18,8 +18,7 @@ use crate::codex::news;
 use crate::codex::telling::{Claims, Telling};
 use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::{Result, SessionId, WorkflowId};
-use askbox_run::asking::beside::Desk;
-use askbox_run::log;
+use askbox_run::{Desk, log};
 
 /// The first pause after a session did not take its news. Each further one is twice as long.
 const AGAIN: Duration = Duration::from_secs(30);

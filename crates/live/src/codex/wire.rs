@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use askbox_mailbox::error::Error;
+use askbox_mailbox::Error;
 
 /// The id of a request of the daemon. It is sent back as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]

@@ -16,8 +16,7 @@ use crate::qwen::lines::{Begin, Line, Response, results};
 use crate::qwen::request::{EVENT, ID, is_left_to_the_terminal};
 use crate::request::RUNNING;
 use crate::wire::{self, Asked, Incoming, Outgoing, Part, PartState, RequestId, Session};
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::{Result, disk};
+use askbox_mailbox::{ProcessHandle, Result, disk};
 
 /// The version of Qwen's protocol that is known.
 const PROTOCOL: u32 = 2;

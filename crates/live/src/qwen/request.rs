@@ -6,7 +6,7 @@ use crate::request::{self, not_known, not_told, with_fields_beside};
 use crate::wire::{Asked, RequestId};
 use askbox_mailbox::Result;
 use askbox_mailbox::programs::QWEN;
-use askbox_run::asking::request::{Request, Subject};
+use askbox_run::{Request, Subject};
 
 /// The subtype of a request for a permission.
 pub(super) const EVENT: &str = "can_use_tool";

@@ -12,7 +12,7 @@ use crate::qwen::folder::Folder;
 use askbox_cli::program;
 use askbox_mailbox::programs::QWEN;
 use askbox_mailbox::{Error, IoContext, Result};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// How long the process beside it may take until it reads Qwen's events. It takes milliseconds, and longer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -20,9 +20,8 @@ use sha2::Sha256;
 use crate::call::{Errors, ProgramCall};
 use crate::curl;
 use askbox_config::{Means, Target, topic};
-use askbox_mailbox::document;
-use askbox_mailbox::error::{Error, Result};
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
+use askbox_mailbox::{Error, Result, document};
 use askbox_watch::news::lines::{About, Message, Notice, Urgency};
 
 /// The program that tells a target's people. `replies` are the texts that buttons answer with.

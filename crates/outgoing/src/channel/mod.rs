@@ -20,9 +20,8 @@ use crate::call::{self, Limit};
 use crate::channel::event::Event;
 use crate::channel::ntfy::{Replies, Stream};
 use askbox_cli::program::print_json;
-use askbox_mailbox::error::{Error, Result};
-use askbox_mailbox::{document, thread};
-use askbox_run::process::programs;
+use askbox_mailbox::{Error, Result, document, thread};
+use askbox_run::programs;
 use askbox_watch::news::lines::{FromChannel, Hello, Notice, Receipt, ToChannel};
 
 /// The longest line of the watcher, in bytes.

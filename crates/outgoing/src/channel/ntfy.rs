@@ -21,11 +21,7 @@ use uuid::Uuid;
 
 use crate::channel::means;
 use askbox_config::Target;
-use askbox_mailbox::error::{Error, IoContext, Result};
-use askbox_mailbox::id::{QuestionId, RoundId, WorkflowId};
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::thread::ReadyThread;
-use askbox_mailbox::{disk, document, text};
+use askbox_mailbox::{Error, IoContext, ProcessHandle, QuestionId, ReadyThread, Result, RoundId, WorkflowId, disk, document, text};
 use askbox_run::log;
 use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Notice, Receipt};
 use askbox_watch::pauses::Pauses;

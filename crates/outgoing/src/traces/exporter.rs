@@ -16,12 +16,7 @@ use crate::call::{self, Limit};
 use crate::curl;
 use crate::traces::spans::{self, Span, Value};
 use askbox_config::Config;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::error::Result;
-use askbox_mailbox::id::{RoundId, WorkflowId};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Folder, Mailbox, document, round, thread};
+use askbox_mailbox::{Folder, Lock, Mailbox, Result, RoundId, Time, WorkflowId, document, list, round, thread};
 use askbox_run::log;
 use askbox_watch::traces::{Tally, TraceLine};
 

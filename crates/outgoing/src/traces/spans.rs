@@ -1,14 +1,10 @@
 //! The spans of one round, from its document and the records of its attempts.
 
 use askbox_config::Config;
-use askbox_mailbox::documents::answer::AnswerValue;
-use askbox_mailbox::documents::closing::Closed;
 use askbox_mailbox::documents::fields::trace::{SpanId, TraceId};
-use askbox_mailbox::id::RoundId;
-use askbox_mailbox::time::Time;
-use askbox_mailbox::{Mailbox, Question, text};
-use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_mailbox::{AnswerValue, Closed, Mailbox, Question, RoundId, Time, text};
 use askbox_run::attempt::trace;
+use askbox_run::{Run, RunState, record};
 
 /// The most attempts of a round that have spans, the newest of them.
 const ATTEMPTS: usize = 16;

@@ -13,18 +13,15 @@ use crate::remote_question::{Asked, Last, RemoteQuestion};
 use crate::{Ended, Peers, Progress};
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command, Format};
 use askbox_cli::args::askbox_args::Inbox;
-use askbox_cli::args::seen_round::SeenRound;
 use askbox_cli::ask_answer::edit_command::{self, Edited};
-use askbox_cli::ask_answer::{self, answering, ask_user_question, question_text, short_id};
+use askbox_cli::ask_answer::{self, ask_user_question, short_id};
 use askbox_cli::person::refusal;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::{Address, HostName};
+use askbox_cli::{Context, SeenRound, answering, program, question_text};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
-use askbox_mailbox::documents::offer::{Decided, Verdict};
-use askbox_mailbox::round::Round;
-use askbox_mailbox::transitions::accept::{Decision, On};
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Answer, AnswerValue, Caller, Error, Folder, Question, QuestionId, Result, WorkflowId, text, time};
+use askbox_mailbox::{
+    Address, Answer, AnswerValue, Caller, Decided, Decision, Error, Folder, HostName, On, Question, QuestionId, Result, Round, Untrusted,
+    Verdict, WorkflowId, text, time,
+};
 
 /// The maximum wait for a machine that a person names.
 const NAMED_WAITS: Duration = Duration::from_secs(15);

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use crate::lines::{ALIVE_EVERY, Line};
-use askbox_cli::args::common::Common;
-use askbox_cli::hangup;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk::file_events::{Hint, Hints};
-use askbox_mailbox::documents::offer::{Decided, MAX_OFFER, Offer, Verdict};
-use askbox_mailbox::listing::list;
+use askbox_cli::{Common, Context, hangup, program};
+use askbox_mailbox::disk::file_events::Hint;
+use askbox_mailbox::documents::offer::MAX_OFFER;
 use askbox_mailbox::transitions::offered;
-use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, WorkflowId, disk, document, read_question, round, thread};
+use askbox_mailbox::{
+    Decided, Error, Folder, Hints, Mailbox, Offer, QuestionId, Result, RoundId, Verdict, WorkflowId, disk, document, list, read_question,
+    round, thread,
+};
 use askbox_run::story;
 
 /// The time between two looks at everything.

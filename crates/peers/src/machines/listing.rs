@@ -10,14 +10,12 @@ use crate::machines::{LIST_WAITS, age, connect, no_mailbox, not_reached, offer_s
 use crate::remote_question::RemoteQuestion;
 use crate::waiting::{self, WaitingQuestion};
 use askbox_cli::args::ask_answer_args::Hosts;
-use askbox_cli::args::common::Common;
 use askbox_cli::ask_answer::filter;
 use askbox_cli::ask_answer::listing::{self, Cells};
 use askbox_cli::person::warn_of_queue;
-use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::fitted;
+use askbox_cli::{Common, Context, fitted, program};
 use askbox_mailbox::{Error, Question, Result, text, time};
-use askbox_run::story::Teller;
+use askbox_run::Teller;
 
 /// Prints the list; returns the exit status.
 pub(super) fn run(common: &Common, context: &Context, filter: &str, hosts: Option<&Hosts>) -> Result<u8> {

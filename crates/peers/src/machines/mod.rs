@@ -24,9 +24,8 @@ use crate::state::WayView;
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command};
 use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::ask_answer::filter;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::{Error, Result, text, time};
+use askbox_cli::{Context, program};
+use askbox_mailbox::{Error, HostName, Result, text, time};
 
 /// The maximum wait of a list for machines that were reached the last time.
 const LIST_WAITS: Duration = Duration::from_secs(5);

@@ -3,9 +3,7 @@
 
 use crate::known::HostView;
 use crate::{Progress, machines};
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::Decided;
-use askbox_mailbox::{QuestionId, text, time};
+use askbox_mailbox::{Decided, HostName, QuestionId, text, time};
 
 /// The words for an unconfirmed offer, as long as the program that made it is open.
 const AGAIN: &str = "It is asked again by itself once it is reached; the answer counts once.";

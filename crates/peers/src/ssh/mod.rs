@@ -20,10 +20,7 @@ use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::ssh::conversation::{Ask, Conversation, Next, command, control_path};
 use askbox_config::PeerConfig;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{WorkflowId, document, text, time};
+use askbox_mailbox::{HostName, Offer, Untrusted, Verdict, WorkflowId, document, text, time};
 
 /// The peers of the configuration that are reached by ssh. The sockets of the kept connections lie in `folder`, which is private.
 pub fn configured(peers: &BTreeMap<String, PeerConfig>, folder: Option<&Path>) -> Vec<Box<dyn Peer>> {

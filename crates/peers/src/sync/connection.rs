@@ -20,8 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk, layout, text};
+use askbox_mailbox::{Error, IoContext, Result, disk, layout, text};
 
 /// The folders of the socket: Debian's packages use the first, and PostgreSQL itself uses the second by default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];

@@ -1,7 +1,6 @@
 //! The statements that make the roles of hosts and of people. They are printed, for the administrator to read and to run.
 
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, HostName, Result};
 
 /// The longest name of a role, in bytes: PostgreSQL would cut a longer one.
 const LONGEST: usize = 63;

@@ -4,8 +4,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::process::own_programs::{self, ProgramName};
-use askbox_agent::events::{Event, EventKind, Generated, Tokens};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_agent::events::{Generated, Tokens};
+use askbox_agent::{Event, EventKind};
+use askbox_mailbox::Untrusted;
 
 /// The current activity of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, strum::IntoStaticStr)]

@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::live::Live;
-use askbox_agent::events::{self, Event, EventKind, EventLine};
-use askbox_mailbox::derived::{Beginning, Derived};
-use askbox_mailbox::{Error, IoContext, Result, Time, derived};
+use askbox_agent::events::{self, EventLine};
+use askbox_agent::{Event, EventKind};
+use askbox_mailbox::derived::{self, Beginning, Derived};
+use askbox_mailbox::{Error, IoContext, Result, Time};
 
 /// The file's name in the folder of an attempt.
 pub const NAME: &str = "activity.json";

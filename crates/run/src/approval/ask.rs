@@ -12,8 +12,8 @@ use askbox_mailbox::documents::fields::approval_text::{
     ABOUT_SUBAGENT, AGENT_SAYS, FOLDER, PLAN, SUBAGENT, first_line, is_first_line, place,
 };
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Live};
-use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
-use askbox_mailbox::{AnswerValue, Error, Kind, Outcome, Question, Result, WorkflowId, text, time};
+use askbox_mailbox::documents::fields::tool_call::Subagent;
+use askbox_mailbox::{AnswerValue, Error, Kind, Outcome, Question, Result, ToolCall, WorkflowId, text, time};
 
 /// The most bytes of a call that a person is shown. A longer call is refused, because a person can only allow what they see.
 pub const LONGEST_SHOWN: usize = 32 << 10;

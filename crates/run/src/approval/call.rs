@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::attempt::record::Run;
-use askbox_mailbox::documents::fields::approval::{Approval, CallHash, Editable};
+use askbox_mailbox::documents::fields::approval::{CallHash, Editable};
 use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
-use askbox_mailbox::{Mailbox, Result, disk};
+use askbox_mailbox::{Approval, Mailbox, Result, disk};
 
 /// The tool whose input has a `description`: the agent's words about the call, which do not change what is run.
 const BASH: &str = "Bash";

@@ -12,12 +12,11 @@ use crate::attempt::record::Run;
 use crate::attempt::suspended_call;
 use crate::claim::{Claim, ClaimAttempt, OnRecord, for_asker, inline};
 use crate::words;
-use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::documents::shown::asks_the_same;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::post::{self, IfPending};
+use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::{
-    Document, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, SessionId, WorkflowId, read_question, round,
+    Document, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, SessionId, ToolCall, WorkflowId, list, post,
+    read_question, round,
 };
 
 /// What an agent does with its questions while another question waits.

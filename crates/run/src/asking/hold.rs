@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::claim::inline::{Asked, Hearer, Waited, Waiter};
 use crate::claim::{Claim, OnRecord};
-use askbox_mailbox::transitions::post::{self, IfPending, Posted};
+use askbox_mailbox::transitions::post::{IfPending, Posted};
 use askbox_mailbox::transitions::withdraw;
 use askbox_mailbox::{
-    AttachedFile, Document, Folder, Mailbox, Policy, Question, QuestionDocument, Receipt, Result, RoundId, read_question,
+    AttachedFile, Document, Folder, Mailbox, Policy, Question, QuestionDocument, Receipt, Result, RoundId, post, read_question,
 };
 
 /// How often a post is tried while other processes take the answers to the same question.

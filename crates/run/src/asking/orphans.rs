@@ -4,11 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::asking::end::End;
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::listing::list;
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::{Error, Folder, Mailbox, Policy, Question, Result, RoundId, WorkflowId, read_question};
+use askbox_mailbox::{Error, Folder, Lock, Mailbox, Policy, Question, Result, RoundId, WorkflowId, list, read_question};
 
 /// How long a hook may live after it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,10 +7,9 @@ use crate::asking::end::{ASKS_AGAIN, End};
 use crate::asking::hold::{Held, Look};
 use crate::asking::orphans;
 use crate::claim::inline;
-use askbox_mailbox::listing::list;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::transitions::post::IfPending;
-use askbox_mailbox::{Error, Folder, Mailbox, Policy, QuestionDocument, Result, disk, read_question};
+use askbox_mailbox::{Error, Folder, Mailbox, Policy, QuestionDocument, Result, disk, list, read_question};
 
 /// A question beside a dialog, with the lock of its waiter.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use crate::attempt::record::{Run, RunState};
 use crate::claim::{Claim, inline};
 use askbox_agent::dialog::{Call, Taken, newest_call};
 use askbox_agent::{subagents, transcript};
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::approval::CallHash;
 use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
-use askbox_mailbox::documents::fields::tool_call::ToolCall;
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::transitions::close;
-use askbox_mailbox::{Closed, Closing, Folder, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, disk, read_question};
+use askbox_mailbox::{
+    Closed, Closing, Folder, Lock, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, ToolCall, disk, read_question,
+};
 
 /// How long a process waits for the receipt. Behind that, a watcher looks for it.
 const LONGEST: Duration = Duration::from_secs(180);

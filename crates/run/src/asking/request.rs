@@ -11,10 +11,10 @@ use crate::asking::place::{self, LONGEST_NAME};
 use crate::asking::questions;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
-use askbox_mailbox::documents::fields::tool_call::{Subagent, ToolCall};
+use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::{Document, Error, Outcome, Question, QuestionDocument, Result, SessionId, Time, WorkflowId, text};
+use askbox_mailbox::{Document, Error, Outcome, Question, QuestionDocument, Result, SessionId, Time, ToolCall, WorkflowId, text};
 
 /// The input of a call, whole.
 pub type Input = Map<String, Value>;

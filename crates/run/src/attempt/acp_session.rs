@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{AttemptId, Mailbox, RoundId, SessionId, Time, WorkflowId, disk, document};
+use askbox_mailbox::{AttemptId, Mailbox, RoundId, SessionId, Time, WorkflowId, disk, document, list};
 
 /// The name of the file.
 pub const FILE: &str = "acp.json";

@@ -5,11 +5,12 @@
 
 use std::collections::VecDeque;
 
-use crate::attempt::record::{self, Run};
-use askbox_agent::events::{self, CallEnd, Event, EventKind};
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Mailbox, Result, RoundId};
 use serde_json::Value;
+
+use crate::attempt::record::{self, Run};
+use askbox_agent::events::{self, CallEnd};
+use askbox_agent::{Event, EventKind};
+use askbox_mailbox::{Mailbox, Result, RoundId, Untrusted};
 
 /// The number of calls that are kept: the last ones.
 const KEPT: usize = 10;

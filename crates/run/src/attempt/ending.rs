@@ -10,14 +10,11 @@ use crate::attempt::record::{self, Record, Run, RunState};
 use crate::attempt::{no_result, once};
 use askbox_agent::program::AWAITS;
 use askbox_config::{Config, EXEC};
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::Placed;
-use askbox_mailbox::due::timers::{Due, Timer};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::transitions::close;
-use askbox_mailbox::untrusted::Untrusted;
 use askbox_mailbox::{
-    Closed, Closing, Error, Folder, Mailbox, QuestionId, Result, Time, WorkflowId, WorkflowLock, audit, disk, read_question, text, time,
-    wake, workflows,
+    Closed, Closing, Due, Error, Folder, Mailbox, Placed, QuestionId, Result, Time, Timer, Untrusted, WorkflowId, WorkflowLock, disk,
+    read_question, text, time, wake, workflows,
 };
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.

@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use askbox_agent::stream::{TurnOutcome, Verdict, waiting_mends};
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Time, WorkflowId, text, time};
+use askbox_mailbox::{Time, Untrusted, WorkflowId, text, time};
 
 /// The limit of a signature, in characters.
 const MAX_SIGNATURE: usize = 200;

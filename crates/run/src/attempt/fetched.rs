@@ -7,8 +7,7 @@
 use std::path::PathBuf;
 
 use askbox_mailbox::documents::fields::asked_in::{AskedIn, Nonce};
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{AttemptId, Checkpoint, Mailbox, Result, WorkflowId, disk};
+use askbox_mailbox::{AttemptId, Checkpoint, Mailbox, Result, WorkflowId, asked_within, disk};
 
 /// The name of the file.
 pub const FILE: &str = "fetched";

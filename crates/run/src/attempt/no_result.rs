@@ -8,10 +8,9 @@
 
 use crate::attempt::record::{self, Run};
 use askbox_agent::chain_signals::{self, Signal};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::recent_rounds;
 use askbox_mailbox::{
-    Closed, Folder, Mailbox, Question, Result, WorkflowId, WorkflowLock, children, disk, read_question, round, workflows,
+    Closed, Folder, Mailbox, Question, Result, WorkflowId, WorkflowLock, awaits, children, disk, read_question, recent_rounds, round,
+    workflows,
 };
 
 /// Why this final text is not a result; `None` if it is one, or if something is pending behind its signal. If the workflow waits for a

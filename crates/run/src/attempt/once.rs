@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attempt::record::{self, RunState};
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, audit, disk, document, text, time};
+use askbox_mailbox::{AttemptId, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, Time, asked_within, disk, document, text, time};
 
 /// How the names of the marks in `runs/W/Q` begin.
 pub const PREFIX: &str = "once.";

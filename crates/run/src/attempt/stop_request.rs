@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use askbox_mailbox::document::Stored;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Document, Result, Time};
+use askbox_mailbox::{Document, Result, Span, Time};
 
 /// A request to stop: the content of `stop.json`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]

@@ -16,8 +16,9 @@
 use crate::attempt::record::{self, Run, RunState};
 use askbox_agent::claude;
 use askbox_agent::transcript::{self, SuspendedCall};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowId, disk, read_question, round};
+use askbox_mailbox::{
+    Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowId, disk, list, read_question, round,
+};
 
 /// The first thing that an attempt's session is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use crate::attempt::ending::{Ending, Then};
 use crate::attempt::failure::{self, Class, PlanLimit};
 use askbox_agent::program::{AWAITS, Exit};
 use askbox_agent::stream::{TurnOutcome, Verdict};
-use askbox_mailbox::time;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::{Untrusted, time};
 
 impl Ending {
     /// The ending that the outcome of the agent's turn means.

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use askbox_mailbox::disk::Placed;
-use askbox_mailbox::{Mailbox, Result, RoundId, disk};
+use askbox_mailbox::{Mailbox, Placed, Result, RoundId, disk};
 
 /// The use of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

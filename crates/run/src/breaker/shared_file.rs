@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use crate::breaker::state_machine::{Breaker, Settings};
 use crate::log;
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::document::{SCHEMA_VERSION, Stored};
-use askbox_mailbox::{Document, Error, Mailbox, Result, disk, time};
+use askbox_mailbox::{Document, Error, Lock, Mailbox, Result, disk, time};
 
 impl Stored for Breaker {
     const LARGEST: u64 = 4 << 20;

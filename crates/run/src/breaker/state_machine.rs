@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use askbox_config::Relaunch;
-use askbox_mailbox::time::{self, Time};
+use askbox_mailbox::{Time, time};
 
 /// The most times that the pause doubles.
 const DOUBLINGS: u32 = 3;

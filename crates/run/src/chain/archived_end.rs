@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::chain::outcome;
 use crate::delivery::Delivery;
 use crate::view::archived::{AT_ONCE, Archived};
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::{Event, EventKind};
 use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::{Closed, Closing, Mailbox, Result, Time, WorkflowId};
 

@@ -1,8 +1,7 @@
 //! The bounds of a tree: how deep and how wide it may grow, and which ids a new child may have.
 
 use askbox_config::Chain;
-use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, WorkflowLock, round, workflows};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, WorkflowLock, awaits, lineage, round, workflows};
 
 /// Refuses a child of `parent` that would lie below the deepest level.
 pub(super) fn check_depth(mailbox: &Mailbox, limits: &Chain, parent: &WorkflowId) -> Result<()> {

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::money::workflow_cost;
 use crate::story::{OpenWorkflows, Story, Teller};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::family::lineage::{self, Family, Kin, Links};
-use askbox_mailbox::listing::{list, near_id};
-use askbox_mailbox::transitions::quarantined_round;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, Time, WorkflowId, disk, read_question, round};
+use askbox_mailbox::family::lineage::{Family, Kin, Links};
+use askbox_mailbox::listing::near_id;
+use askbox_mailbox::{
+    Error, Folder, Mailbox, Result, Time, WorkflowId, awaits, disk, lineage, list, quarantined_round, read_question, round,
+};
 
 /// One workflow in its tree. In a list of nodes, parents come before their children, and siblings in the order of their creation.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]

@@ -16,10 +16,8 @@ use uuid::Uuid;
 use crate::chain::{bounds, outcome};
 use crate::task::Task;
 use askbox_config::Chain;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::awaited::{Await, Ended, Join};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, disk, time};
+use askbox_mailbox::documents::awaited::Ended;
+use askbox_mailbox::{Await, Error, Join, Lock, Mailbox, Result, WorkflowId, awaits, disk, time};
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;

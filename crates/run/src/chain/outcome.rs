@@ -4,15 +4,12 @@ use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
 use crate::view::tail::EventTail;
-use askbox_agent::events::EventKind;
-use askbox_mailbox::documents::awaited::{Await, End, Ended};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::listing::recent_rounds::{self, Recent};
-use askbox_mailbox::transitions::quarantined_round;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_agent::EventKind;
+use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::listing::recent_rounds::Recent;
 use askbox_mailbox::{
-    Closed, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, WorkflowId, disk, read_question, workflows,
+    Await, Closed, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, Untrusted, WorkflowId, awaits, disk, list,
+    quarantined_round, read_question, recent_rounds, workflows,
 };
 
 /// A final text longer than this, in bytes, is given to the parent as a file.

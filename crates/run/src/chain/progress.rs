@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::chain::outcome::{self, OwnState, TreeState};
 use crate::story;
-use askbox_mailbox::disk::file_events::FolderWatch;
 use askbox_mailbox::documents::awaited::Ended;
-use askbox_mailbox::{Folder, Mailbox, Result, WorkflowId, round};
+use askbox_mailbox::{Folder, FolderWatch, Mailbox, Result, WorkflowId, round};
 
 /// The longest time between two looks, because a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

@@ -24,9 +24,8 @@ use crate::supervise::detach;
 use crate::task::{self, ForkOf, Task};
 use askbox_agent::{claude, transcript};
 use askbox_config::Config;
-use askbox_mailbox::documents::awaited::{Ended, Join};
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{AttemptId, Error, Mailbox, Result, WorkflowId, pause, time, workflows};
+use askbox_mailbox::documents::awaited::Ended;
+use askbox_mailbox::{AttemptId, Error, Join, Mailbox, Result, WorkflowId, pause, presence, time, workflows};
 
 /// The run that starts a child.
 #[derive(Debug, Clone)]

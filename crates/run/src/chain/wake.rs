@@ -9,16 +9,12 @@ use crate::attempt::record::{self, Run};
 use crate::chain::outcome::{self, OwnState};
 use crate::claim::plan;
 use askbox_config::Config;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed};
-use askbox_mailbox::documents::awaited::{Await, End, Ended, Join};
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::documents::question::MAX_ANSWERED;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::transitions::quarantined_round;
 use askbox_mailbox::{
-    Closed, Document, Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, audit, disk, round, time,
-    workflows,
+    Await, Closed, Document, Error, Folder, Join, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, WorkflowId, WorkflowLock,
+    awaits, disk, quarantined_round, recent_rounds, round, time, workflows,
 };
 
 /// Handles a change of a workflow. If it has ended, this notes the end in its parents' awaits and wakes every parent that can be woken.

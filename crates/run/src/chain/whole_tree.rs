@@ -1,10 +1,9 @@
 //! Cancels or stops a workflow together with everything below it.
 
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::family::lineage::{self, Family};
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::family::lineage::Family;
 use askbox_mailbox::transitions::withdraw;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, audit, time, workflows};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, awaits, lineage, time, workflows};
 
 /// Withdraws every open question at or below a workflow, and removes every await, so that nothing in the tree wakes a parent.
 /// Returns the workflows whose question was withdrawn.

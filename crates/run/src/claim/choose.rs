@@ -12,13 +12,11 @@ use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 use crate::delivery::Delivery;
 use crate::process::programs;
 use askbox_config::Config;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::listing::list;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
-use askbox_mailbox::transitions::{refuse, settle};
+use askbox_mailbox::transitions::refuse;
 use askbox_mailbox::trust::policy::WhyRefused;
-use askbox_mailbox::{Folder, Mailbox, Policy, Question, QuestionId, Result, RoundId, Through, WorkflowId, disk};
+use askbox_mailbox::{Folder, Lock, Mailbox, Policy, Question, QuestionId, Result, RoundId, Through, WorkflowId, disk, list, settle};
 
 /// The outcome of an attempt to claim a workflow's answer.
 #[derive(Debug)]

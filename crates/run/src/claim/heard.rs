@@ -16,11 +16,9 @@ use crate::attempt::acp_session;
 use crate::attempt::record::Run;
 use askbox_agent::transcript::{self, Notice};
 use askbox_agent::{claude, subagents};
-use askbox_mailbox::platform::ProcessHandle;
 use askbox_mailbox::platform::ancestry::NearestAgent;
 use askbox_mailbox::platform::processes::Seen;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{AttemptId, Mailbox, Question, Result, SessionId, Time, disk, time};
+use askbox_mailbox::{AttemptId, Mailbox, ProcessHandle, Question, Result, SessionId, Time, disk, presence, time};
 
 /// The longest file, in bytes.
 const LONGEST: u64 = 8 << 10;

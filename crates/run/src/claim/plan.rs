@@ -14,11 +14,10 @@ use askbox_agent::claude::{self, CONFIG_DIR};
 use askbox_agent::session_size::{self, SessionSize};
 use askbox_agent::transcript;
 use askbox_config::{Config, Mode, Runner, RunnerKind};
-use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::documents::workflow::Workflow;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, SessionId, Time, WorkflowId, disk, time, workflows};
+use askbox_mailbox::{
+    Content, Folder, Mailbox, Question, Result, RoundId, SessionId, Time, WorkflowId, asked_within, disk, list, time, workflows,
+};
 
 pub use askbox_agent::transcript::FIRST_MESSAGE;
 

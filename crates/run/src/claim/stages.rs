@@ -3,11 +3,12 @@
 use crate::approval::standing;
 use crate::attempt::record::{self, Run, RunState};
 use crate::claim::moved_folder;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed, Staged};
-use askbox_mailbox::listing::recent_rounds;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, Staged};
 use askbox_mailbox::transitions::close;
-use askbox_mailbox::{Closed, Closing, Error, Folder, Mailbox, QuestionDocument, Result, RoundId, WorkflowLock, audit, disk, workflows};
+use askbox_mailbox::{
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, QuestionDocument, Result, RoundId, WorkflowLock, recent_rounds, workflows,
+};
 
 /// A round with its first attempt, at one stage of its claim.
 #[derive(Debug)]

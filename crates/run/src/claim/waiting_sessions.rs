@@ -6,8 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::claim::plan;
 use askbox_agent::transcript;
 use askbox_config::Config;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, read_question};
+use askbox_mailbox::{Folder, Mailbox, Question, Result, list, read_question};
 
 /// An older transcript is renewed. The shortest `cleanupPeriodDays` is one day.
 const OLD: Duration = Duration::from_secs(6 * 3600);

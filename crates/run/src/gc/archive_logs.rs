@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use chrono::NaiveDate;
+
 use crate::archive;
 use crate::gc::pass::Gc;
 use crate::money::costs;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{LinesFromEnd, Lock, Placed};
-use askbox_mailbox::{IoContext, Result, Time, audit, disk, document};
-use chrono::NaiveDate;
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::disk::{self, LinesFromEnd};
+use askbox_mailbox::{IoContext, Lock, Placed, Result, Time, document};
 
 /// A rotated part of the audit trail with this number or a greater one is archived however young it is: later rotations would remove it.
 const CROWDED: u32 = 5;

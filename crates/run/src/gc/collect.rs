@@ -9,11 +9,9 @@ use crate::gc::open_workflows::OpenWorkflows;
 use crate::gc::pass::{Archived, Fate, Gc, Policy, Report, Tally, changed};
 use crate::gc::round_files::RoundFiles;
 use crate::gc::select::Selection;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::listing::list;
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::listing::newest_first::NewestFirst;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, audit, disk, read_question};
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Span, Time, WorkflowId, disk, list, read_question};
 
 /// The most rounds that are removed under one hold of their workflow's lock, because other processes may be waiting for it.
 const AT_ONCE: usize = 50;

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::delivery;
-use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::{quarantined_round, retire};
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, disk, read_question};
+use askbox_mailbox::transitions::retire;
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, awaits, disk, lineage, list, quarantined_round, read_question};
 
 /// The workflows that were not over when the gc began.
 #[derive(Debug, Default)]

@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use crate::gc::open_workflows::OpenWorkflows;
 use crate::gc::round_files::RoundFiles;
-use askbox_mailbox::time::Span;
-use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, disk, read_question, time};
+use askbox_mailbox::{Error, Folder, Mailbox, QuestionId, Result, RoundId, Span, Time, WorkflowId, disk, read_question, time};
 
 /// The task of a gc.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,11 +8,9 @@ use std::path::PathBuf;
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::{open_workflows, round_files};
 use crate::money::{workflow_cost, workflow_time};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::listing::{list, recent_rounds};
 use askbox_mailbox::{
-    Error, Folder, IoContext, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, read_question, round,
+    Error, Folder, IoContext, Lock, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, lineage, list,
+    read_question, recent_rounds, round,
 };
 
 impl Gc<'_> {

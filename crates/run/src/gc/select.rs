@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use crate::attempt::record;
 use crate::gc::open_workflows::is_open;
 use crate::gc::pass::{Gc, named};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Closed, Folder, Question, QuestionId, Result, RoundId, Time, WorkflowLock, disk, read_question};
+use askbox_mailbox::{Closed, Content, Folder, Lock, Question, QuestionId, Result, RoundId, Time, WorkflowLock, disk, list, read_question};
 
 /// The rounds of a workflow to remove.
 #[derive(Debug, Default)]

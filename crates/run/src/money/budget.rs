@@ -20,9 +20,7 @@ use crate::money::day::Day;
 use crate::money::{costs, workflow_cost, workflow_time};
 use askbox_agent::claude::Invocation;
 use askbox_config::{Config, Limits};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::{Mailbox, Result, WorkflowId, time};
+use askbox_mailbox::{Lock, Mailbox, Result, WorkflowId, lineage, time};
 
 const DAY: &str = "limits.day_cost";
 const TREE_COST: &str = "limits.tree_cost";

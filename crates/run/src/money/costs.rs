@@ -13,10 +13,11 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::record::{self, Run};
-use askbox_agent::events::{self, EventKind, Tokens};
-use askbox_mailbox::derived::{Beginning, Derived};
-use askbox_mailbox::disk::LinesFromEnd;
-use askbox_mailbox::{AttemptId, Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, derived, disk, document};
+use askbox_agent::EventKind;
+use askbox_agent::events::{self, Tokens};
+use askbox_mailbox::derived::{self, Beginning, Derived};
+use askbox_mailbox::disk::{self, LinesFromEnd};
+use askbox_mailbox::{AttemptId, Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, document};
 
 /// The booking of one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -4,9 +4,7 @@
 use crate::attempt::record::{self, RunState};
 use crate::money::costs;
 use askbox_config::Config;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, time};
+use askbox_mailbox::{AttemptId, Error, Folder, Lock, Mailbox, Result, RoundId, Time, list, time};
 
 /// How much of the day's limit is used. All amounts are US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -12,9 +12,8 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::derived::{Derived, FolderState};
-use askbox_mailbox::listing::{list, recent_rounds};
-use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, WorkflowId, derived};
+use askbox_mailbox::derived::{self, Derived, FolderState};
+use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, WorkflowId, list, recent_rounds};
 
 /// A sum over rounds.
 pub(super) trait Sum: Clone + Serialize + DeserializeOwned {

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::costs::{self, is_cost};
 use crate::money::past_rounds::{self, Sum};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, disk, workflows};
+use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, disk, list, workflows};
 
 /// The path of the file of a workflow.
 pub fn path(mailbox: &Mailbox, workflow: &WorkflowId) -> PathBuf {

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::record::{self, Run, RunState};
 use crate::money::costs;
 use crate::money::past_rounds::{self, Sum};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::{Mailbox, Result, RoundId, Time, WorkflowId, disk, time};
+use askbox_mailbox::{Lock, Mailbox, Result, RoundId, Time, WorkflowId, disk, time};
 
 /// From when to when, in milliseconds since 1970.
 type Span = (i64, i64);

@@ -11,9 +11,8 @@ use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::text::one_line;
-use askbox_mailbox::{Error, Folder, Mailbox, Question, Result, disk, text};
+use askbox_mailbox::text::{self, one_line};
+use askbox_mailbox::{Content, Error, Folder, Mailbox, Question, Result, disk};
 
 /// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
 /// writes it to `answer.txt` beside the run.

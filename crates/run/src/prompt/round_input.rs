@@ -7,8 +7,7 @@ use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::prompt::message::{self, Checkpoint};
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::{Error, Mailbox, Question, QuestionDocument, Result};
+use askbox_mailbox::{Content, Error, Mailbox, Question, QuestionDocument, Result};
 
 /// The name of the file in the attempt's folder.
 pub const FILE: &str = "round.json";

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use crate::words::inserted::{at_the_end, quoted};
 use crate::words::user_added;
 use askbox_config::Config;
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::listing::recent_rounds::{self, KEPT};
-use askbox_mailbox::{Answer, AnswerValue, Closed, Mailbox, Outcome, Question, round, text};
+use askbox_mailbox::listing::recent_rounds::KEPT;
+use askbox_mailbox::{Answer, AnswerValue, Closed, Content, Mailbox, Outcome, Question, recent_rounds, round, text};
 
 /// The length of an earlier question or answer in the message, in bytes. The agent finds the whole text with `ask-answer show`.
 const LONGEST: usize = 2000;

@@ -13,12 +13,12 @@ use crate::recovery::processes::{self, Left};
 use crate::recovery::{elsewhere, recover};
 use crate::supervise::stop;
 use askbox_config::Config;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Hint;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::{close, quarantined_round};
-use askbox_mailbox::{Closed, Closing, Error, Folder, Mailbox, Result, RoundId, WorkflowId, audit, disk, read_question};
+use askbox_mailbox::transitions::close;
+use askbox_mailbox::{
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, WorkflowId, disk, list, quarantined_round, read_question,
+};
 
 /// How long the supervisor that has parked a round may take to end.
 const ENDING: Duration = Duration::from_secs(20);

@@ -8,9 +8,8 @@ use crate::attempt::failure::{Class, Failure};
 use crate::attempt::record::{self, Run, RunState};
 use crate::process::agent_lock;
 use askbox_config::Config;
-use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::text::shell_quote;
-use askbox_mailbox::{Error, Mailbox, Result, Time, time};
+use askbox_mailbox::{Due, Error, Mailbox, Result, Time, Timer, time};
 
 /// How long a round waits for such an agent before it is parked.
 const LONGEST: Duration = Duration::from_secs(600);

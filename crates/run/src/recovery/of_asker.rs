@@ -4,10 +4,7 @@ use crate::attempt::record::{self, Run};
 use crate::claim::{Claim, OnRecord, inline};
 use crate::delivery::Delivery;
 use crate::recovery::processes;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::listing::recent_rounds;
-use askbox_mailbox::transitions::post;
-use askbox_mailbox::{Folder, Mailbox, Question, Result, RoundId, disk, round};
+use askbox_mailbox::{Folder, Lock, Mailbox, Question, Result, RoundId, disk, post, recent_rounds, round};
 
 /// The claim of the earlier process, if it was on record. If it was not, the answer lies in `answered/` again. `None` if there was no such
 /// process, or if it lives.

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::attempt::record::{Run, RunState};
 use crate::process::{agent_lock, run_processes};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::{Error, Mailbox, Result};
+use askbox_mailbox::{Error, Lock, Mailbox, Result};
 
 /// How long an agent may take to end whose supervisor has died. Claude Code needs 2 s on an idle machine, and gives itself 5 s.
 const ENDS_BY_ITSELF: Duration = Duration::from_secs(10);

@@ -19,16 +19,14 @@ use crate::process::launch;
 use crate::recovery::elsewhere;
 use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
-use askbox_agent::events::{self, EventKind};
 use askbox_agent::program::AWAITS_PERSON;
+use askbox_agent::{EventKind, events};
 use askbox_config::Config;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::disk::{Lock, Placed};
-use askbox_mailbox::listing::{list, recent_rounds};
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::transitions::{close, replayed};
 use askbox_mailbox::{
-    Closed, Closing, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, SessionId, Time, WorkflowId, audit, disk,
-    quarantine, read_question, time,
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Question, QuestionDocument, Result, RoundId, SessionId, Time, WorkflowId, disk,
+    list, quarantine, read_question, recent_rounds, time,
 };
 
 /// The way to mend a round whose records cannot be read.

@@ -6,8 +6,7 @@ use crate::story::cause::HoldUp;
 use crate::story::kind::Cause;
 use crate::story::shape::{Standing, Story};
 use crate::story::teller::Teller;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::{Mailbox, WorkflowId, text};
+use askbox_mailbox::{Mailbox, WorkflowId, awaits, text};
 
 /// The most workflows that are named.
 const NAMED: usize = 3;

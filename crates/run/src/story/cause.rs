@@ -11,8 +11,7 @@ use crate::process::{programs, run_processes};
 use crate::story::kind::Cause;
 use crate::story::queue::{Queue, QueueState};
 use askbox_config::{self as config, Config, Runner, RunnerKind};
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Error, Mailbox, Time, WorkflowId, disk, text, time};
+use askbox_mailbox::{Error, Mailbox, Time, WorkflowId, disk, presence, text, time};
 
 /// With less free space than this, a post can hardly succeed: the largest question takes 1 MiB.
 const LITTLE: u64 = 1 << 20;

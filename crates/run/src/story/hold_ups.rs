@@ -19,10 +19,9 @@ use crate::story::queue::QueueState;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
 use askbox_config::Config;
-use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, OnExpiry, Question, RoundId, Until, WorkflowId, disk, pause, text, time, workflows};
+use askbox_mailbox::{
+    Folder, Mailbox, OnExpiry, Question, RoundId, Until, WorkflowId, disk, list, pause, presence, text, time, timers, workflows,
+};
 
 /// A watcher hangs if it has left an answer alone for this long, while the queue, the runs and the watcher did not change.
 const HANGS: Duration = Duration::from_secs(60);

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use crate::story::read::{beside, parked, unreadable};
 use crate::story::shape::{Standing, Story};
 use crate::story::teller::Teller;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
-use askbox_mailbox::{Folder, Mailbox, QuestionId, Result, RoundId, WorkflowId, read_question, round};
+use askbox_mailbox::{
+    Folder, Mailbox, QuarantinedRound, QuestionId, Result, RoundId, WorkflowId, awaits, list, quarantined_round, read_question, round,
+};
 
 /// The workflows that are not over, by the names of their files.
 #[derive(Debug)]

@@ -13,13 +13,10 @@ use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
 use crate::story::teller::Teller;
 use crate::story::{awaited, state};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::{list, near_id, recent_rounds};
-use askbox_mailbox::transitions::quarantined_round::{self, QuarantinedRound};
+use askbox_mailbox::listing::near_id;
 use askbox_mailbox::{
-    AnswerValue, Closing, Error, Folder, Mailbox, Question, Result, RoundId, Time, WorkflowId, disk, read_question, round, text, time,
-    workflows,
+    AnswerValue, Closing, Error, Folder, Lock, Mailbox, QuarantinedRound, Question, Result, RoundId, Time, WorkflowId, awaits, disk, list,
+    quarantined_round, read_question, recent_rounds, round, text, time, workflows,
 };
 
 /// The limit of [`Story::question`], in bytes: a view holds the stories of all workflows.

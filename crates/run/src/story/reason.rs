@@ -9,8 +9,7 @@ use crate::story::hold_ups::{BY_SESSION, Found};
 use crate::story::kind::Cause;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
-use askbox_mailbox::due::timers;
-use askbox_mailbox::{Mailbox, Question, RoundId, WorkflowId, text};
+use askbox_mailbox::{Mailbox, Question, RoundId, WorkflowId, text, timers};
 
 /// The words of a story.
 pub(super) struct Reason {

@@ -8,8 +8,7 @@ use crate::attempt::failure::Class;
 use crate::story::cause::HoldUp;
 use crate::story::kind::{Cause, WaitsFor};
 use askbox_agent::events::Tokens;
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{QuestionId, SessionId, Time, WorkflowId};
+use askbox_mailbox::{QuestionId, SessionId, Time, Untrusted, WorkflowId};
 
 /// The limit of [`View::last_words`], in characters.
 const LAST_WORDS: usize = 300;

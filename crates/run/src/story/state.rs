@@ -2,8 +2,7 @@
 
 use crate::attempt::record::{self, Claimant, Run, RunState};
 use crate::story::shape::Standing;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::{Closed, Folder, Mailbox, Question, Result, RoundId, Time, read_question, time};
+use askbox_mailbox::{Closed, Folder, Lock, Mailbox, Question, Result, RoundId, Time, read_question, time};
 
 /// A state, and since when.
 type Since = (Standing, Option<Time>);

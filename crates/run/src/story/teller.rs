@@ -9,9 +9,7 @@ use crate::story::cause::{self, HoldUp};
 use crate::story::kind::Cause;
 use crate::story::queue::{self, Queue, QueueState};
 use askbox_config::{Config, Loaded};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Error, Folder, Mailbox, Time, WorkflowId, pause, text, time};
+use askbox_mailbox::{Error, Folder, Lock, Mailbox, Time, WorkflowId, list, pause, text, time};
 
 /// The programs whose commands name a mailbox.
 const PROGRAMS: [&str; 3] = ["relaunch ", "askbox ", "ask-answer "];

@@ -1,8 +1,7 @@
 //! A round's state as its folder and its document have it, in words: also for a round of another machine.
 
 use crate::asking::end::NOT_KNOWN_YET;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::{Folder, text};
+use askbox_mailbox::{Folder, Round, text};
 
 /// A round's state, in words.
 pub fn in_words(found: &Round) -> String {

@@ -9,10 +9,8 @@ use crate::attempt::record::{self, Claimant};
 use crate::delivery::Delivery;
 use crate::story::{self, Story, Teller};
 use crate::view::archived::Archived;
-use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::overview::past_rounds::PastRound;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::{Answer, Closing, Error, Mailbox, Question, Result, RoundId, Time};
+use askbox_mailbox::{Answer, Closing, Content, Error, Mailbox, Question, Result, Round, RoundId, Time};
 
 /// What a round began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]

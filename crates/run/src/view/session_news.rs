@@ -3,8 +3,7 @@
 use crate::attempt::record;
 use crate::delivery::Delivery;
 use crate::story::{self, Standing};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, WorkflowId, quarantine, round};
+use askbox_mailbox::{Folder, Mailbox, WorkflowId, list, quarantine, round};
 
 /// The end of a round, as a line of the audit trail claims it.
 #[derive(Debug, Clone, Copy)]

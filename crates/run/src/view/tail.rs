@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use crate::activity::so_far::{LARGEST_PARTIAL, partial_path};
 use crate::attempt::record;
-use askbox_agent::events::{self, Event, EventKind, EventLine};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::{Folder, IoContext, Mailbox, Result, RoundId, disk};
+use askbox_agent::events::{self, EventLine};
+use askbox_agent::{Event, EventKind};
+use askbox_mailbox::{Folder, FolderWatch, IoContext, Lock, Mailbox, Result, RoundId, disk};
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(60);

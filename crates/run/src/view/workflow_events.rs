@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use crate::attempt::record::{self, Run};
 use crate::view::tail::{Next, RoundEvents};
-use askbox_agent::events::Event;
-use askbox_mailbox::disk::file_events::{FolderWatch, Waker};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Mailbox, Result, RoundId, WorkflowId};
+use askbox_agent::Event;
+use askbox_mailbox::disk::file_events::Waker;
+use askbox_mailbox::{FolderWatch, Mailbox, Result, RoundId, WorkflowId, list};
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

@@ -4,16 +4,12 @@ use std::time::{Duration, Instant};
 
 use askbox_config::{Config, Runner};
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{AttemptId, Error, Folder, Mailbox, Result, RoundId, Time, pause, time};
+use askbox_mailbox::{AttemptId, Error, Folder, Lock, Mailbox, Result, RoundId, Time, disk, list, pause, time};
 use askbox_run::attempt::failure::Class;
-use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::breaker::shared_file::SharedBreaker;
 use askbox_run::breaker::state_machine::{Breaker, BreakerPermit, Change, Settings};
-use askbox_run::log;
 use askbox_run::money::day::DayBudget;
-use askbox_run::process::programs;
+use askbox_run::{Run, RunState, log, programs, record};
 
 /// How often to read the configuration again while the limit of the day, or an agent program that cannot be started, holds the queue.
 const READ_CONFIG_EVERY: Duration = Duration::from_secs(3);

@@ -16,8 +16,7 @@ use crate::launch::supervisors::{self, Supervisors};
 use crate::messages::WatchMessage;
 use crate::scope::Served;
 use askbox_mailbox::{Folder, RoundId, Time, WorkflowId, read_question, text, thread, time};
-use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::{log, recovery};
+use askbox_run::{Run, RunState, log, record, recovery};
 
 /// The launches of a watcher.
 #[derive(Debug)]

@@ -8,11 +8,9 @@ use crate::launch::launches::Launches;
 use crate::launch::supervisors;
 use crate::scope::Served;
 use askbox_mailbox::{Error, Folder, Question, Result, WorkflowId, disk, read_question};
-use askbox_run::attempt::record::Run;
 use askbox_run::claim::{self, Claim, ClaimAttempt, Refusal, Taken};
 use askbox_run::delivery::Delivery;
-use askbox_run::process::programs;
-use askbox_run::{asking, log};
+use askbox_run::{Run, asking, log, programs};
 
 /// How often to look for the program of a runner that cannot be started.
 const LOOK_FOR_PROGRAM_EVERY: Duration = Duration::from_secs(15);

@@ -6,12 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::launch::supervisors::{self, CLAIM_GRACE};
 use crate::scope::{Scope, Served};
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, time};
-use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::log;
+use askbox_mailbox::{Folder, Lock, Mailbox, Result, RoundId, WorkflowId, awaits, disk, lineage, list, time};
+use askbox_run::{Run, RunState, log, record};
 
 /// How soon to look again while another watcher holds the lock, which it does for milliseconds.
 const LOOK_AGAIN_FOR_LOCK: Duration = Duration::from_millis(20);

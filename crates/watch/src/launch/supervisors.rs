@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 use crate::dates::Dates;
 use crate::messages::WatchMessage;
 use crate::scope::Served;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::thread::ReadyThread;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, thread, time};
-use askbox_run::attempt::record::{self, Run};
-use askbox_run::log;
+use askbox_mailbox::{Folder, Lock, Mailbox, ReadyThread, Result, RoundId, thread, time};
 use askbox_run::supervise::detach;
+use askbox_run::{Run, log, record};
 
 /// A claim younger than this is left to the process that made it, which is about to launch it.
 pub(super) const CLAIM_GRACE: Duration = Duration::from_secs(3);

@@ -6,10 +6,8 @@ use crate::dates::{Dates, pause_after};
 use crate::launch::launches::Launches;
 use crate::launch::supervisors::{self, CLAIM_GRACE};
 use crate::scope::Served;
-use askbox_mailbox::due::timers::{Due, Timer};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::{Error, Folder, Result, RoundId, time};
-use askbox_run::attempt::record::Run;
+use askbox_mailbox::{Due, Error, Folder, Result, RoundId, Timer, awaits, time};
+use askbox_run::Run;
 use askbox_run::recovery::{self, Recovered};
 use askbox_run::supervise::detach;
 

@@ -6,8 +6,7 @@ use crate::launch::launches::Launches;
 use crate::look::events::Events;
 use crate::look::overdue::{After, Dues};
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::due::timers::{self, Due, Timer};
-use askbox_mailbox::{Result, disk, read_question, round, time};
+use askbox_mailbox::{Due, Result, Timer, disk, read_question, round, time, timers};
 
 /// How long the dates may hold up the answers that come meanwhile.
 const SLICE: Duration = Duration::from_millis(5);

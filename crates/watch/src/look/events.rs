@@ -9,9 +9,8 @@ use crate::look::awaited_files::AwaitedFiles;
 use crate::look::overdue::{After, Dues};
 use crate::messages::WatchMessage;
 use askbox_mailbox::due::event::SLOW;
-use askbox_mailbox::due::timers::{Due, Timer};
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::{Mailbox, Result, RoundId, Time, Until, disk, read_question, round};
+use askbox_mailbox::{Due, Mailbox, Result, RoundId, Time, Timer, Until, disk, read_question, round};
 
 /// The events that questions wait for.
 #[derive(Debug)]

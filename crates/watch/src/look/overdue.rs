@@ -4,9 +4,8 @@ use crate::dates::{Dates, RETRY_AFTER, pause_after};
 use crate::look::questions::Questions;
 use crate::news::courier::Courier;
 use crate::scope::Served;
-use askbox_mailbox::due::timers::Timer;
 use askbox_mailbox::transitions::expire::{self, Expiry};
-use askbox_mailbox::{Result, time};
+use askbox_mailbox::{Result, Timer, time};
 
 /// Says if a timer is still needed after it was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

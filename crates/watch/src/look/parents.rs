@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use crate::dates::{Dates, pause_after};
 use crate::launch::launches::Launches;
 use crate::scope::Served;
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::{Error, Folder, Result, WorkflowId};
+use askbox_mailbox::{Error, Folder, Result, WorkflowId, awaits};
 use askbox_run::chain::wake;
 
 /// The parents that may have to be woken.

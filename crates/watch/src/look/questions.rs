@@ -12,13 +12,13 @@ use crate::dates::{Dates, pause_after};
 use crate::news::courier::Courier;
 use crate::report::last_seen::LastSeen;
 use crate::scope::Served;
-use askbox_mailbox::due::timers::{self, Due};
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::listing::{closings, list, recent_rounds};
+use askbox_mailbox::listing::closings;
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::transitions::intake::{self, Found};
 use askbox_mailbox::transitions::retire;
-use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionDocument, RoundId, disk, text, thread, time};
+use askbox_mailbox::{
+    Due, Error, Folder, Mailbox, Question, QuestionDocument, RoundId, disk, lineage, list, recent_rounds, text, thread, time, timers,
+};
 use askbox_run::money::workflow_cost;
 use askbox_run::{archive, asking, log};
 

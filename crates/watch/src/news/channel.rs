@@ -19,9 +19,8 @@ use crate::news::post::Place;
 use crate::news::record::NEWS_FOLDER;
 use crate::pauses::Pauses;
 use askbox_config::{Means, Notify, Target};
-use askbox_mailbox::platform::ProcessHandle;
-use askbox_mailbox::{Error, Mailbox, Result, document, time};
-use askbox_run::process::programs;
+use askbox_mailbox::{Error, Mailbox, ProcessHandle, Result, document, time};
+use askbox_run::programs;
 
 /// The program of all channels of ours.
 pub const OURS: &str = "askbox-outgoing";

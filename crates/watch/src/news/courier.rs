@@ -18,11 +18,9 @@ use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::terminals::{self, Terminals};
 use crate::news::wanted;
 use askbox_config::{Config, Live, Means, Notify, Target, targets};
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::{
-    Accepted, AnswerValue, Below, Caller, Error, Folder, Mailbox, Result, RoundId, Through, WorkflowId, round, text, thread, time,
+    Accepted, AnswerValue, Below, Caller, Decision, Error, Folder, Lock, Mailbox, On, Result, RoundId, Through, WorkflowId, accept, disk,
+    list, round, text, thread, time,
 };
 use askbox_run::log;
 

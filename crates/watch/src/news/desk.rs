@@ -8,9 +8,7 @@ use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
 use crate::news::wanted::{self, Facts};
 use askbox_config::{Event, Target};
-use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, Shown, dialogs};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, Shown, dialogs, list, timers};
 
 /// One target at work.
 pub(super) struct Desk {

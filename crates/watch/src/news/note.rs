@@ -1,7 +1,7 @@
 //! The messages to the courier's thread.
 
 use crate::news::channel::Said;
-use askbox_mailbox::id::WorkflowId;
+use askbox_mailbox::WorkflowId;
 
 /// A message to the thread.
 pub(super) enum Note {

@@ -1,7 +1,6 @@
 //! Finds out whether a person sees a new question without being told: in an inbox, on a page, or at the terminal of a live session.
 
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, WorkflowId, read_question};
+use askbox_mailbox::{Mailbox, WorkflowId, presence, read_question};
 
 /// A look at who is present.
 pub(super) struct Present<'a> {

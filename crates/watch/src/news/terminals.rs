@@ -9,8 +9,7 @@ use crate::news::desk::Desk;
 use crate::news::note::Note;
 use crate::news::record::{Ledger, Record};
 use askbox_config::{Event, Live, Target};
-use askbox_mailbox::disk::file_events::Hints;
-use askbox_mailbox::{Mailbox, QuestionId, Result, RoundId, dialogs, disk, time};
+use askbox_mailbox::{Hints, Mailbox, QuestionId, Result, RoundId, dialogs, disk, time};
 use askbox_run::log;
 
 /// The dialogs that the courier tells.

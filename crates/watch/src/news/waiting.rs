@@ -7,9 +7,7 @@ use chrono::TimeDelta;
 use crate::news::present::Present;
 use crate::news::record::Ledger;
 use askbox_config::{Config, Event, targets};
-use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, Time, WorkflowId, read_question, round};
+use askbox_mailbox::{Folder, Mailbox, Time, WorkflowId, list, read_question, round, timers};
 
 /// The events that wait for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,8 @@ use chrono::TimeDelta;
 
 use crate::news::record::Record;
 use askbox_config::{Event, Notify, Target};
-use askbox_mailbox::due::timers;
-use askbox_mailbox::round::{self, Round};
-use askbox_mailbox::{Closed, Folder, Mailbox, OnExpiry, Question, RoundId, Time, WorkflowId};
-use askbox_run::attempt::record::{self, Run, RunState};
+use askbox_mailbox::{Closed, Folder, Mailbox, OnExpiry, Question, Round, RoundId, Time, WorkflowId, round, timers};
+use askbox_run::{Run, RunState, record};
 
 /// Questions of this priority and more are sent in quiet hours too.
 const URGENT: i32 = 10;

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use askbox_cli::program::{self, Context};
-
+use askbox_cli::{Context, program};
 use askbox_mailbox::documents::workflow::Grant;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, text, time, workflows};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, list, text, time, workflows};
 use askbox_run::approval::standing::{self, Kind};
 
 /// The number of characters of a hash that are shown.

@@ -1,9 +1,8 @@
 //! Describes one event of a run, for people.
 
-use askbox_agent::events::{Event, EventKind};
+use askbox_agent::{Event, EventKind};
 use askbox_cli::program;
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Time, text, time};
+use askbox_mailbox::{Time, Untrusted, text, time};
 use askbox_run::activity::live::throttled_by;
 
 /// The format of an event's time.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::relaunch::{foreground, refusals};
-use askbox_cli::program::Context;
+use askbox_cli::Context;
 use askbox_config::{Config, Runners};
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause};
 use askbox_run::on_demand::{self, RunNow};
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// Claims the round of a workflow and runs the program with it. `program` is the program and its arguments.
 pub fn exec(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, program: &[String], json: bool) -> Result<u8> {

@@ -18,14 +18,13 @@ use crate::launch::gate::Gate;
 use crate::relaunch::event_words::Clock;
 use crate::relaunch::logs::{STUCK_READER_LIMIT, print_event};
 use crate::tree_driver::TreeDriver;
-use askbox_agent::events::Event;
+use askbox_agent::Event;
 use askbox_cli::{hangup, program};
 use askbox_config::Config;
 use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::documents::awaited::{End, Ended};
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, round, thread, time};
-use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::chain::outcome::{self, OwnState, TreeState};
+use askbox_run::chain::outcome::TreeState;
 use askbox_run::chain::progress::{self, Progress};
 use askbox_run::process::agent_exit;
 use askbox_run::process::poll_thread::{self, PollSource, UnixSignals};
@@ -36,7 +35,7 @@ use askbox_run::supervise::stop::Stop;
 use askbox_run::supervise::supervisor;
 use askbox_run::view::tail::EventTail;
 use askbox_run::view::workflow_events::WorkflowEvents;
-use askbox_run::{log, on_demand};
+use askbox_run::{OwnState, Run, RunState, log, on_demand, outcome, record};
 
 /// Supervises an attempt in this process and prints its events. Then prints what follows, until the workflow has ended or waits for a
 /// person. Returns the exit status.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::{Mailbox, Result, pause, time};

@@ -9,17 +9,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::relaunch::event_words::{Clock, words};
-use askbox_agent::events::Event;
+use askbox_agent::Event;
 use askbox_cli::hangup::on_hangup;
 use askbox_cli::person::warn_of_queue;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::listing::recent_rounds::{self, KEPT};
-use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, RoundId, Time, WorkflowId, disk, round, text};
-use askbox_run::attempt::record::{self, RunState};
-use askbox_run::story::{Cause, Teller};
+use askbox_cli::{Context, program};
+use askbox_mailbox::listing::recent_rounds::KEPT;
+use askbox_mailbox::{Error, Folder, FolderWatch, IoContext, Mailbox, Result, RoundId, Time, WorkflowId, disk, recent_rounds, round, text};
 use askbox_run::view::archived::Archived;
 use askbox_run::view::tail::{Next, RoundEvents};
+use askbox_run::{Cause, RunState, Teller, record};
 
 /// The maximum time between two looks for a run's record. No file event reports a new record.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,10 +1,10 @@
 //! The errors when no answer or run of a workflow can be claimed now, or when the workflow does not exist.
 
-use askbox_cli::program::Context;
+use askbox_cli::Context;
 use askbox_mailbox::{Error, Mailbox, WorkflowId};
 use askbox_run::chain::forest;
 use askbox_run::claim::Refusal;
-use askbox_run::story::{self, Standing, Teller};
+use askbox_run::{Standing, Teller, story};
 
 /// True if the workflow's last round is closed, so that a new one can follow.
 fn is_over(state: Standing) -> bool {

@@ -6,21 +6,15 @@ use serde_json::json;
 
 use crate::relaunch::starting_session::StartingSession;
 use crate::relaunch::{foreground, refusals};
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::Config;
-use askbox_mailbox::family::{awaits, lineage};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, pause};
-use askbox_run::attempt::record::Run;
-use askbox_run::chain::outcome::{self, OwnState};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, awaits, lineage, list, pause, presence};
 use askbox_run::claim::Refusal;
 use askbox_run::money::day::DayBudget;
 use askbox_run::on_demand::{self, RunNow};
-use askbox_run::process::{programs, run_processes};
-use askbox_run::recovery;
 use askbox_run::supervise::ownership::Attempt;
 use askbox_run::task::{self, Task};
+use askbox_run::{OwnState, Run, outcome, programs, recovery, run_processes};
 
 /// `relaunch ID`: claims the answer and runs it, or continues a run that was stopped.
 pub fn run_now(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: bool) -> Result<u8> {

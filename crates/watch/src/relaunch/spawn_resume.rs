@@ -10,19 +10,17 @@ use crate::relaunch::starting_session::StartingSession;
 use crate::tree_driver::TreeDriver;
 use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::args::relaunch_args::Spawn;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::documents::awaited::{End, Ended, Join};
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, document, pause, text, time};
+use askbox_cli::{Context, program};
+use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::{Error, Join, Mailbox, Result, WorkflowId, asked_within, document, pause, text, time};
 use askbox_run::chain::archived_end;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::progress::{self, Progress};
 use askbox_run::chain::spawn::{self, Caller, Instructions, SpawnRequest};
-use askbox_run::log;
 use askbox_run::process::launch::BASH_TIMEOUT;
-use askbox_run::process::run_processes;
 use askbox_run::task::MAX_PROMPT;
 use askbox_run::words::inserted;
+use askbox_run::{log, run_processes};
 
 /// The longest default wait. Claude Code's Bash tool allows a command ten minutes at most.
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);

@@ -3,7 +3,8 @@
 
 use askbox_cli::program;
 use askbox_mailbox::{Mailbox, Result, SessionId, WorkflowId, wake};
-use askbox_run::chain::outcome::{self, TreeState};
+use askbox_run::chain::outcome::TreeState;
+use askbox_run::outcome;
 
 /// A live session that waits for a workflow through this command. When this is dropped, the result wakes the session.
 pub(super) struct StartingSession<'a> {

@@ -7,16 +7,16 @@ use crate::codex;
 use crate::report::summary;
 use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
-use askbox_cli::program::{self, Context};
-use askbox_cli::terminal::{columns, fitted, screen};
+use askbox_cli::{Context, columns, fitted, program, screen};
 use askbox_config as config;
 use askbox_mailbox::overview::known_workflows;
 use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, read_question, text, time};
 use askbox_run::activity::live::Refused;
 use askbox_run::attempt::auto_choice::AutoChoice;
 use askbox_run::story::queue::Queue;
-use askbox_run::story::{self, Cause, OpenWorkflows, Standing, Story, Teller, View, cause};
+use askbox_run::story::{self, OpenWorkflows, View, cause};
 use askbox_run::view::archived;
+use askbox_run::{Cause, Standing, Story, Teller};
 
 /// Prints one workflow, or all workflows that are not over.
 pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {

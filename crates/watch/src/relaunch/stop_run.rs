@@ -1,18 +1,13 @@
 //! `relaunch stop`: asks a run to stop, waits for its end, and prints the work that it had done.
 
-use askbox_agent::events::EventKind;
+use askbox_agent::EventKind;
 use askbox_cli::args::relaunch_args::StopFlags;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk::LockHolder;
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::time::{self, Span};
-use askbox_mailbox::{Mailbox, Result, WorkflowId};
-use askbox_run::attempt::record::{Run, RunState};
-use askbox_run::chain::outcome::{self, OwnState};
+use askbox_cli::{Context, program};
+use askbox_mailbox::{LockHolder, Mailbox, Result, Span, WorkflowId, lineage, time};
 use askbox_run::chain::whole_tree;
-use askbox_run::on_demand;
 use askbox_run::supervise::stop::{self, Stop};
 use askbox_run::view::tail::EventTail;
+use askbox_run::{OwnState, Run, RunState, on_demand, outcome};
 
 /// `relaunch stop --tree ID`.
 pub fn stop_tree(mailbox: &Mailbox, context: &Context, root: &WorkflowId, flags: &StopFlags, json: bool) -> Result<u8> {

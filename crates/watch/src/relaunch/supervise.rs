@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::relaunch::foreground;
-use askbox_cli::program::Context;
+use askbox_cli::Context;
 use askbox_mailbox::{Mailbox, Result, RoundId, disk, time};
-use askbox_run::attempt::record;
 use askbox_run::process::agent_exit;
+use askbox_run::record;
 use askbox_run::supervise::ownership::Attempt;
 use askbox_run::supervise::{detach, supervisor};
 

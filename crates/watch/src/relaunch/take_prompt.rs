@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::relaunch::refusals;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_mailbox::{Mailbox, Result, WorkflowId};
 use askbox_run::asking::orphans;
 use askbox_run::claim::{self, ClaimAttempt};

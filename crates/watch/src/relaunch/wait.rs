@@ -4,18 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, told_archived, wait_limit};
 use crate::relaunch::starting_session::StartingSession;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::LogFormat;
-use askbox_mailbox::disk::{self, Lock};
-use askbox_mailbox::family::lineage;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, round, text, time};
-use askbox_run::attempt::record;
+use askbox_mailbox::{Error, Folder, Lock, Mailbox, Result, WorkflowId, disk, lineage, list, round, text, time};
 use askbox_run::chain::in_turn::{self, InTurn};
-use askbox_run::chain::outcome::{self, OwnState};
 use askbox_run::chain::progress;
-use askbox_run::log;
-use askbox_run::story::{self, Cause, Teller};
+use askbox_run::{Cause, OwnState, Teller, log, outcome, record, story};
 
 /// The longest default wait, outside an agent's Bash tool.
 const MAX_WAIT: Duration = Duration::from_secs(2 * 60 * 60);

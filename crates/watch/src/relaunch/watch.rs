@@ -10,12 +10,11 @@ use crate::connection;
 use crate::messages::{Left, Options, WatchMessage};
 use crate::scope::Scope;
 use crate::watcher::Watcher;
-use askbox_cli::program::{self, Context};
+use askbox_cli::{Context, program};
 use askbox_config::LogFormat;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::{Error, Result, thread, time};
-use askbox_run::log;
-use askbox_run::process::run_processes;
+use askbox_run::{log, run_processes};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. If SIGHUP was ignored at the start, as `nohup` does, it stays ignored. `json` makes the log
 /// JSON, whatever the configuration says.

@@ -16,11 +16,9 @@ use crate::launch::launches::Launches;
 use crate::report::summary::{self, Summary};
 use crate::scope::Served;
 use askbox_config::Config;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::{Error, Mailbox, Result, time};
-use askbox_run::attempt::record::{Run, RunState};
-use askbox_run::log;
+use askbox_mailbox::{Error, Lock, Mailbox, Result, time};
 use askbox_run::story::queue::QueueState;
+use askbox_run::{Run, RunState, log};
 
 /// The reports of a watcher.
 #[derive(Debug)]

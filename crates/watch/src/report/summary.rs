@@ -6,14 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use askbox_config::Config;
-use askbox_mailbox::due::timers;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::transitions::quarantined_round;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Folder, Mailbox, Result, Time, disk, time};
+use askbox_mailbox::{Folder, Mailbox, Result, Time, disk, list, presence, quarantined_round, time, timers};
+use askbox_run::Standing;
 use askbox_run::money::costs;
 use askbox_run::story::queue::{self, Queue};
-use askbox_run::story::{self, Standing};
+use askbox_run::story::{self};
 
 /// The numbers at a glance.
 #[serde_with::skip_serializing_none]

@@ -11,10 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::session::{self, Secret};
 use askbox_config as config;
-use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT};
-use askbox_mailbox::trust::SecretKey;
-use askbox_mailbox::{Error, Result, Time, disk, document, text, time};
+use askbox_mailbox::{Error, Lock, Result, SecretKey, Time, disk, document, text, time};
 
 /// How long a link can be used.
 pub const LINK_LASTS: Duration = Duration::from_secs(600);

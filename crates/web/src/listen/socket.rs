@@ -13,8 +13,7 @@ use tokio::time::sleep;
 use crate::listen::connection::{Connection, Stream};
 use crate::listen::places::{Caller, Places};
 use askbox_config::Listen;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk};
+use askbox_mailbox::{Error, IoContext, Result, disk};
 
 /// The pause after the system refused a connection for lack of free descriptors.
 const PAUSE: Duration = Duration::from_millis(200);

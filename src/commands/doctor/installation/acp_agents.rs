@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::asked::Asked;
 use askbox_config::{Runner, RunnerKind};
-use askbox_run::process::{launch, programs};
+use askbox_run::{launch, programs};
 
 /// How long an agent may take to answer. The slowest real one takes seven seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::commands::doctor::checkup::{Checkup, edit, is_claude};
 use crate::commands::doctor::installation::claude_files;
-use askbox_run::process::launch;
+use askbox_run::launch;
 use askbox_run::process::own_programs::HiddenBy;
 
 /// Checks the settings of the user and of the current folder.

@@ -11,7 +11,7 @@ use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::asked::Asked;
 use askbox_agent::claude::Version;
 use askbox_mailbox::text;
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// The maximum time that the program may take to print its version. The real one takes a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);

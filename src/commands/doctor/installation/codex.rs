@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::installation::claude_files::text_of;
 use crate::commands::doctor::installation::plugins;
-use askbox_run::process::programs;
+use askbox_run::programs;
 use askbox_watch::codex;
 
 /// How long the daemon may take to answer.

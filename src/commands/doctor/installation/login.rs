@@ -8,7 +8,7 @@ use crate::commands::doctor::installation::claude_files;
 use askbox_agent::claude::CONFIG_DIR;
 use askbox_config::Runner;
 use askbox_mailbox::disk;
-use askbox_run::process::{programs, run_processes};
+use askbox_run::{programs, run_processes};
 
 /// Where an agent keeps its login.
 struct Login {

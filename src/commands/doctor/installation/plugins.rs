@@ -7,7 +7,7 @@ use crate::commands::doctor::installation::agent_version;
 use crate::commands::setup::other_plugins::{self, Installed, OtherPlugin};
 use askbox_agent::claude::Version;
 use askbox_mailbox::text;
-use askbox_run::process::programs;
+use askbox_run::programs;
 
 /// A program, for which a key in `[live]` is switched on.
 pub(super) struct LiveProgram {

@@ -11,13 +11,10 @@ use rustix::io::Errno;
 use crate::commands::doctor::checkup::{Checkup, edit, is_claude, problem, word};
 use askbox_agent::claude;
 use askbox_config::{self as config, Runner, RunnerKind};
-use askbox_mailbox::disk::LockHolder;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::trust::SecretKey;
-use askbox_mailbox::{Error, disk, text, time};
-use askbox_run::process::{programs, run_processes};
+use askbox_mailbox::{Error, LockHolder, SecretKey, disk, list, text, time};
 use askbox_run::story::begun_with;
 use askbox_run::story::cause::{edit_configuration, startable};
+use askbox_run::{programs, run_processes};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, word};
 use askbox_config::{self as config, COMMAND, Means, Target};
 use askbox_mailbox::{disk, text, time};
-use askbox_run::process::programs;
+use askbox_run::programs;
 use askbox_run::story::cause::edit_configuration;
 use askbox_watch::news::arrivals::{self, Arrival, Kind};
 use askbox_watch::news::{self, waiting};

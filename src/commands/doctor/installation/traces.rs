@@ -3,7 +3,7 @@
 use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::targets::secret_file;
 use askbox_mailbox::{text, time};
-use askbox_run::process::programs;
+use askbox_run::programs;
 use askbox_run::story::cause::edit_configuration;
 use askbox_watch::news::OURS;
 use askbox_watch::traces::Tally;

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::commands::doctor::checkup::{Checkup, LEFT_OVER, age, entries, free_name, name, set_aside, word};
 use crate::commands::doctor::workflows::documents;
 use askbox_cli::program;
-use askbox_mailbox::disk::{Entry, TEMPORARY_PREFIX};
-use askbox_mailbox::due::timers::Timer;
-use askbox_mailbox::{Error, Folder, Mailbox, RoundId, WorkflowId, disk, quarantine, read_question, time};
+use askbox_mailbox::disk::{self, Entry, TEMPORARY_PREFIX};
+use askbox_mailbox::{Error, Folder, Mailbox, RoundId, Timer, WorkflowId, quarantine, read_question, time};
 
 /// The named pipe of a live attempt, which wakes its supervisor.
 const CONTROL: &str = "control";

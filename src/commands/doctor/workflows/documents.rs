@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, checkpoint_problem, edit, entries, is_about_content, name, problem, word};
 use crate::commands::doctor::workflows::{open_questions, runs};
-use askbox_mailbox::listing::list;
-use askbox_mailbox::listing::recent_rounds::{self, Recent};
+use askbox_mailbox::listing::recent_rounds::Recent;
 use askbox_mailbox::quarantine::{self, reason_of};
 use askbox_mailbox::transitions::refuse::REFUSED;
-use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, children, disk, text, workflows};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, children, disk, list, recent_rounds, text, workflows};
+use askbox_run::Teller;
 use askbox_run::chain::forest;
-use askbox_run::story::Teller;
 use askbox_run::view::archived::Archived;
 
 /// Checks every document, or those of the only workflow.

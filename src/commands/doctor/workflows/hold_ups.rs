@@ -8,8 +8,8 @@ use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, problem, set_aside, word};
 use askbox_mailbox::{Error, Folder, Mailbox, disk, time};
-use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Teller, queue};
+use askbox_run::story::queue;
+use askbox_run::{Cause, HoldUp, Teller};
 
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };

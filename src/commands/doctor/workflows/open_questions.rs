@@ -8,13 +8,11 @@ use crate::commands::doctor::checkup::{
 };
 use crate::commands::doctor::installation::{agent_path, claude_files};
 use askbox_mailbox::documents::question::MAX_QUESTION;
-use askbox_mailbox::due::timers;
 use askbox_mailbox::{
-    Error, Folder, Mailbox, OnExpiry, Question, QuestionDocument, RoundId, WorkflowId, disk, read_question, round, text, time,
+    Error, Folder, Mailbox, OnExpiry, Question, QuestionDocument, RoundId, WorkflowId, disk, read_question, round, text, time, timers,
 };
-use askbox_run::delivery;
-use askbox_run::story::cause::{self, HoldUp};
-use askbox_run::story::{Cause, Standing, Story, Teller};
+use askbox_run::story::cause;
+use askbox_run::{Cause, HoldUp, Standing, Story, Teller, delivery};
 use askbox_watch::codex;
 
 /// Checks a file of `pending/`.

@@ -4,17 +4,11 @@
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, Newest};
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::{Closed, Closing, Folder, Mailbox, QuestionId, Time, WorkflowId, disk, round, text, time};
+use askbox_mailbox::{Closed, Closing, Content, Folder, Lock, Mailbox, QuestionId, Round, Time, WorkflowId, disk, round, text, time};
 use askbox_run::attempt::once;
-use askbox_run::attempt::record::{self, Run, RunState};
 use askbox_run::delivery::Delivery;
-use askbox_run::process::programs;
-use askbox_run::story::cause::HoldUp;
-use askbox_run::story::{Cause, Standing, Story, Teller};
 use askbox_run::view::archived::Archived;
+use askbox_run::{Cause, HoldUp, Run, RunState, Standing, Story, Teller, programs, record};
 
 /// The most attempts that are named one by one.
 const ATTEMPTS: usize = 5;

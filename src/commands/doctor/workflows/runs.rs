@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, edit, problem, word};
 use askbox_mailbox::{Error, Folder, Mailbox, RoundId, disk, read_question, text, time};
-use askbox_run::attempt::record::{self, Run, RunState};
-use askbox_run::story::{Cause, Standing, Teller};
+use askbox_run::{Cause, Run, RunState, Standing, Teller, record};
 
 /// Checks a round in `running/`, `parked/` or `closed/`.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup, teller: &Teller<'_>, folder: Folder, round: &RoundId) {

@@ -4,12 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{AT_ONCE, Checkup, PATIENCE, age, word};
-use askbox_mailbox::documents::awaited::{Await, Join};
-use askbox_mailbox::family::awaits;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Closed, Folder, Mailbox, RoundId, WorkflowId, disk, round, time, workflows};
-use askbox_run::chain::outcome::{self, OwnState};
-use askbox_run::story::Teller;
+use askbox_mailbox::{Await, Closed, Folder, Join, Mailbox, RoundId, WorkflowId, awaits, disk, list, round, time, workflows};
+use askbox_run::{OwnState, Teller, outcome};
 
 /// Checks the waits of every parent, or those of the only workflow and of its parents.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {

@@ -17,11 +17,11 @@ use std::path::Path;
 use serde_json::Value;
 use uuid::Uuid;
 
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::dialogs::{Dialog, Process, Program};
+use askbox_cli::{Context, program};
+use askbox_mailbox::audit::{self, Entry};
+use askbox_mailbox::dialogs::{self, Dialog, Process, Program};
 use askbox_mailbox::platform::processes::Seen;
-use askbox_mailbox::{Mailbox, Result, audit, dialogs};
+use askbox_mailbox::{Mailbox, Result};
 
 /// The maximum size of an event, in bytes. A hook after a call gets the call's output.
 const LONGEST: u64 = 4 << 20;

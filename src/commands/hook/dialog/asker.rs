@@ -4,18 +4,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::commands::hook::dialog::guard::{self, Guard};
-use crate::commands::hook::dialog::question::Keys;
+use crate::commands::hook::dialog::question::{self, Keys};
+use crate::commands::hook::dialog::reply;
 use crate::commands::hook::dialog::signs::{self, Signs, is_attended};
-use crate::commands::hook::dialog::{question, reply};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_cli::program;
-use askbox_mailbox::audit::Entry;
-use askbox_mailbox::error::IoContext;
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::programs::{CLAUDE, Facts};
-use askbox_mailbox::{Result, RoundId, audit, time};
-use askbox_run::asking::beside::{Desk, Program, Sent};
-use askbox_run::asking::reply::Reply;
-use askbox_run::asking::request::Request;
+use askbox_mailbox::{IoContext, Result, RoundId, time};
+use askbox_run::asking::beside::{Program, Sent};
+use askbox_run::{Desk, Reply, Request};
 
 /// How long the transcript may take to name the call, after the grace time.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);

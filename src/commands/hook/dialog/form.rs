@@ -9,17 +9,17 @@ use uuid::Uuid;
 
 use crate::commands::hook::dialog::asker::NOT_IN_TIME;
 use crate::commands::hook::dialog::guard::Guard;
-use crate::commands::hook::dialog::question::Keys;
-use crate::commands::hook::dialog::{question, signs};
+use crate::commands::hook::dialog::question::{self, Keys};
+use crate::commands::hook::dialog::signs;
 use crate::commands::hook::event::Elicitation;
 use askbox_cli::{hangup, program};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::{Result, RoundId, Time, time};
-use askbox_run::asking::beside::{Desk, Program, Sent};
+use askbox_run::asking::beside::{Program, Sent};
 use askbox_run::asking::place;
-use askbox_run::asking::reply::Reply;
-use askbox_run::asking::request::{More, Request, Subject};
+use askbox_run::asking::request::More;
+use askbox_run::{Desk, Reply, Request, Subject};
 
 const AT_TERMINAL: &str = "somebody is at its terminal: the form is open there";
 

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use nix::sys::signal::{SigSet, Signal};
 
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Mailbox, Result, WorkflowId, thread};
+use askbox_mailbox::{IoContext, Mailbox, Result, WorkflowId, thread};
 
 /// What the hook is told to do when its dialog was refused or left.
 #[derive(Clone)]

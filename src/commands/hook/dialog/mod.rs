@@ -30,11 +30,11 @@ use crate::commands::hook::dialog::asker::Asker;
 use crate::commands::hook::dialog::form::Form;
 use crate::commands::hook::dialog::signs::is_attended;
 use crate::commands::hook::event::{Elicitation, PermissionRequest};
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::disk::file_events::FolderWatch;
+use askbox_cli::{Context, program};
 use askbox_mailbox::programs::CLAUDE;
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId};
-use askbox_run::asking::beside::{Desk, Dialog, LOOK_EVERY, Program};
+use askbox_mailbox::{Folder, FolderWatch, Mailbox, Result, RoundId, WorkflowId};
+use askbox_run::Desk;
+use askbox_run::asking::beside::{Dialog, LOOK_EVERY, Program};
 use askbox_run::asking::{orphans, receipt};
 
 /// Waits beside the dialog. Prints a decision if a person has answered in the mailbox; else prints nothing, and the dialog decides.

@@ -19,13 +19,13 @@ use crate::commands::hook::event::PermissionRequest;
 use askbox_agent::{sessions, subagents};
 use askbox_cli::program;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered, Rule};
-use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent, ToolCall};
+use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::who::presence;
-use askbox_mailbox::{Mailbox, Result, SessionId, Time, text};
+use askbox_mailbox::{Mailbox, Result, SessionId, Time, ToolCall, presence, text};
 use askbox_run::asking::place::{self, LONGEST_NAME};
-use askbox_run::asking::request::{More, Request, Subject};
+use askbox_run::asking::request::More;
+use askbox_run::{Request, Subject};
 
 /// Returns an id for the call, whose own id is in no transcript. Two hooks of one dialog find the same one.
 pub(in crate::commands::hook) fn id_not_told(event: &PermissionRequest) -> String {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_mailbox::documents::fields::live::{EXIT_PLAN_MODE, Mode, Offered};
 use askbox_mailbox::documents::fields::tool_call::ASK_USER_QUESTION;
-use askbox_run::asking::reply::Reply;
+use askbox_run::Reply;
 
 /// The decision about a dialog.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,16 +9,15 @@ use crate::protocol::forms::{self, FormRequest, WaitingForm};
 use crate::protocol::item::{Item, Permission};
 use crate::protocol::permission::{self, WaitingCall};
 use crate::protocol::replies::{self, AgentInfo, AgentReply, Asked, Opened, OpenedSession};
-use crate::protocol::signs;
-use crate::protocol::tool;
 use crate::protocol::unread::Subject;
-use crate::protocol::verdict;
-use askbox_agent::events::{EventKind, Tokens};
+use crate::protocol::{signs, tool, verdict};
+use askbox_agent::events::Tokens;
 use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::lines::Line;
 use askbox_agent::stream::wire::{Raw, repair};
-use askbox_agent::stream::{self, PermissionRequest, StreamItem, TurnOutcome, Verdict, dirty_line, note_of_dirt};
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_agent::stream::{self, PermissionRequest, TurnOutcome, Verdict, dirty_line, note_of_dirt};
+use askbox_agent::{EventKind, StreamItem};
+use askbox_mailbox::Untrusted;
 
 /// The largest input that a person decides about, in bytes, as for `claude`.
 const LARGEST_INPUT: usize = 256 << 10;

@@ -19,7 +19,7 @@ use crate::protocol::turn::Turn;
 use askbox_agent::presets::{PLAIN, Preset};
 use askbox_agent::stream::FormReply;
 use askbox_agent::stream::ledger::Ledger;
-use askbox_mailbox::untrusted::Untrusted;
+use askbox_mailbox::Untrusted;
 
 /// Where a session works.
 #[derive(Debug, Clone, Default, PartialEq)]

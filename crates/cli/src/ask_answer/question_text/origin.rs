@@ -7,12 +7,9 @@ use crate::ask_answer::question_text::asked;
 use crate::terminal::fitted;
 use askbox_config::ToolRule;
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::fields::approval::{Approval, ONCE, WORKFLOW};
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::round::Round;
+use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::who::asked_within;
-use askbox_mailbox::{Folder, Mailbox, Question, RoundId, WorkflowId, round};
+use askbox_mailbox::{Approval, Content, Folder, Mailbox, Question, Round, RoundId, WorkflowId, asked_within, round};
 
 /// The line that says which event a question waits for, if it waits for one.
 pub(super) fn own_line(found: &Round) -> Option<String> {

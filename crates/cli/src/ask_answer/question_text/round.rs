@@ -10,10 +10,9 @@ use crate::ask_answer::question_text::{asked, part};
 use crate::program::Context;
 use crate::terminal::columns::width;
 use crate::terminal::fitted;
-use askbox_mailbox::round::Round;
-use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Answer, Folder, Mailbox, OnExpiry, Question, text, time};
-use askbox_run::story::{self, Cause, Teller};
+use askbox_mailbox::text::{self, excerpt, one_line};
+use askbox_mailbox::{Answer, Folder, Mailbox, OnExpiry, Question, Round, time};
+use askbox_run::{Cause, Teller, story};
 
 /// A round with its question, its state and its answers.
 pub fn round(mailbox: Option<&Mailbox>, found: &Round, context: &Context) -> String {

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::sync::host::row::Row;
-use askbox_mailbox::documents::question::Content;
-use askbox_mailbox::listing::list;
-use askbox_mailbox::{Folder, Mailbox, QuestionDocument, Result, RoundId, WorkflowId, disk, read_question, round};
+use askbox_mailbox::{Content, Folder, Mailbox, QuestionDocument, Result, RoundId, WorkflowId, disk, list, read_question, round};
 
 /// The numbers that differ between two states of a file.
 type Mark = (u64, i64, i64, u64);

@@ -19,12 +19,9 @@ use crate::sync::host::state::{self, Failing, HostState, Refused};
 use crate::sync::host::store::{self, Failure, StoredOffer};
 use crate::sync::migrate;
 use askbox_config::Sync;
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::disk::file_events::FolderWatch;
-use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
 use askbox_mailbox::transitions::offered;
 use askbox_mailbox::who::caller;
-use askbox_mailbox::{Below, Error, Folder, Mailbox, Policy, Result, document, text, time};
+use askbox_mailbox::{Below, Decided, Error, Folder, FolderWatch, Lock, Mailbox, Offer, Policy, Result, Verdict, document, text, time};
 
 /// The time between two signs of life of a host that does nothing else.
 pub const HEARTBEAT: Duration = Duration::from_secs(30);

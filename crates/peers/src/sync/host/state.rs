@@ -7,9 +7,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use askbox_mailbox::disk::Lock;
-use askbox_mailbox::documents::offer::Decided;
-use askbox_mailbox::{Mailbox, Result, Time, WorkflowId, disk, document, text};
+use askbox_mailbox::{Decided, Lock, Mailbox, Result, Time, WorkflowId, disk, document, text};
 
 const LARGEST: u64 = 64 << 10;
 /// How many refused offers are kept.

@@ -5,8 +5,7 @@ use uuid::Uuid;
 
 use crate::sync::connection::Database;
 use crate::sync::host::row::Row;
-use askbox_mailbox::documents::offer::Verdict;
-use askbox_mailbox::{Error, QuestionId, Result, RoundId, WorkflowId, text, time};
+use askbox_mailbox::{Error, QuestionId, Result, RoundId, Verdict, WorkflowId, text, time};
 
 /// The channel that the hubs listen to.
 pub const CHANNEL: &str = "askbox";
