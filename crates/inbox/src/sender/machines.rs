@@ -7,8 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::sender::Others;
-use askbox_mailbox::WorkflowId;
-use askbox_mailbox::address::{Address, HostName};
+use askbox_mailbox::{Address, HostName, WorkflowId};
 use askbox_peers::known::{HostView, Reach};
 use askbox_peers::state::WayView;
 use askbox_peers::{Peers, Progress, RemoteQuestion, machines};

@@ -3,28 +3,26 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `here` | reads and changes this machine's mailbox |
 //! | `others` | the connections to other machines, and the offers of answers to them |
 //! | `machines` | the state of other machines at one moment |
 
-mod here;
 pub mod machines;
 mod others;
 
-pub use here::may_be_taken_back;
 pub use others::Others;
 
 use uuid::Uuid;
 
-use askbox_cli::person::PersonsDecision;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::{Address, HostName, RoundAt};
-use askbox_mailbox::round::Round;
-use askbox_mailbox::{Answer, Caller, Error, Mailbox, Question, QuestionId, Result, disk, round};
+use askbox_cli::{Context, PersonsDecision, answering, person, program};
+use askbox_mailbox::documents::shown::is_same;
+use askbox_mailbox::transitions::undo;
+use askbox_mailbox::{
+    Address, Answer, Caller, Decision, Error, Folder, HostName, Mailbox, On, Question, QuestionId, Result, Round, RoundAt, RoundId,
+    WorkflowId, accept, disk, read_question, round, settle,
+};
 use askbox_run::asking::end::End;
-use askbox_run::asking::next_prompt;
-use askbox_run::story::Teller;
-use askbox_run::story::cause::HoldUp;
+use askbox_run::asking::{next_prompt, orphans};
+use askbox_run::{HoldUp, Teller, story};
 
 /// The channel recorded with answers from here.
 pub(super) const CHANNEL: &str = "inbox";
@@ -82,32 +80,49 @@ impl Sender<'_> {
     pub fn send(self, shown: &ShownQuestion, decision: PersonsDecision) -> Result<Sent> {
         let answer = decision.given_by(self.person);
         match &shown.host {
-            None => here::send(self, shown, answer),
+            None => self.send_here(shown, answer),
             Some(host) => self.others.send(self.person, host, shown, answer),
         }
+    }
+
+    fn send_here(self, shown: &ShownQuestion, answer: Answer) -> Result<Sent> {
+        // The person has already been asked about words that are close to an option.
+        let decision = Decision::by(self.person, On::question(&shown.round.id, shown.question())?).in_own_words();
+        orphans::end_waiting(self.mailbox, &shown.round.id.workflow)?;
+        let accepted = accept::answer(self.mailbox, &shown.round.id.workflow, decision, answer)?;
+        let words = answering::acknowledged(&accepted.question, &accepted.answer);
+        // The operator may have changed the configuration since the inbox was opened.
+        self.context.reload();
+        let hold_up = person::hold_up(self.context, self.mailbox, &accepted.question);
+        let end = accepted.question.live.is_some().then_some(End::NotKnownYet);
+        Ok(Sent { at: RoundAt::here(accepted.round), words, hold_up, warning: accepted.warning, offer: None, end })
     }
 
     /// Takes an answer back, if no run has claimed it yet.
     pub fn undo(self, at: &RoundAt) -> Result<String> {
         match &at.host {
-            None => here::undo(self.mailbox, self.person, &at.round),
+            None => {
+                let undone = undo::undo(self.mailbox, &at.round.workflow, Some(at.round.question), self.person.by())?;
+                Ok(undone.answer)
+            }
             Some(host) => Err(others::cannot_be_taken_back(host, &at.round.workflow)),
         }
     }
 
     /// The answer of a round of this machine that no run has claimed.
     pub fn unclaimed(self, at: &RoundAt) -> Option<Answer> {
-        if at.host.is_none() { here::unclaimed(self.mailbox, &at.round) } else { None }
+        at.host.is_none().then(|| unclaimed(self.mailbox, &at.round)).flatten()
     }
 
     /// The end of an answer to a session's dialog on this machine, as it is known now.
     pub fn end(self, at: &RoundAt) -> End {
-        here::end(self.mailbox, &at.round)
+        let closed = read_question::document(&self.mailbox.round(Folder::Closed, &at.round));
+        closed.map_or(End::NotKnownYet, |document| End::of(&document.typed))
     }
 
     /// True if the answer of a round of this machine can be taken back. Answers of another machine are taken back on that machine.
     pub fn may_be_taken_back(self, at: &RoundAt) -> bool {
-        at.host.is_none() && here::may_be_taken_back(self.mailbox, &at.round)
+        at.host.is_none() && may_be_taken_back(self.mailbox, &at.round)
     }
 
     /// The mailbox with the question of this address. `None` for another machine.
@@ -119,7 +134,11 @@ impl Sender<'_> {
     /// no question waits.
     pub fn look<T>(self, address: &Address, look: impl FnOnce(std::result::Result<Seen<'_>, String>) -> T) -> Option<T> {
         match &address.host {
-            None => here::look(self.mailbox, &address.workflow, look),
+            None => match settle::waiting(self.mailbox, &address.workflow) {
+                Err(e) if e.is_missing_file() => None,
+                Ok(document) => Some(look(Ok(Seen { id: document.typed.question_id, question: &document.typed }))),
+                Err(e) => Some(look(Err(program::message(&e)))),
+            },
             Some(host) => self.others.latest().question(host, &address.workflow).map(|question| others::look_at(question, look)),
         }
     }
@@ -127,7 +146,7 @@ impl Sender<'_> {
     /// The question that now waits at an address.
     pub fn pending(self, address: &Address) -> Result<ShownQuestion> {
         match &address.host {
-            None => here::pending(self.mailbox, &address.workflow).map(|round| ShownQuestion { host: None, round }),
+            None => pending(self.mailbox, &address.workflow).map(|round| ShownQuestion { host: None, round }),
             Some(host) => self.others.pending(host, &address.workflow),
         }
     }
@@ -135,7 +154,7 @@ impl Sender<'_> {
     /// Checks that a question still waits in the form that was shown. `Err` says how it ended.
     pub fn still_waits(self, shown: &ShownQuestion) -> std::result::Result<(), String> {
         match &shown.host {
-            None => here::still_waits(self.mailbox, shown),
+            None => still_waits(self.mailbox, shown),
             Some(host) => self.others.still_waits(host, shown),
         }
     }
@@ -150,7 +169,51 @@ impl Sender<'_> {
 
     /// Turns an error of [`Self::pending`] into a sentence that says why no question waits at an address.
     pub fn why_not(self, address: &Address, error: Error) -> String {
-        if address.host.is_none() && error.is_missing_file() { here::fate(self.mailbox, &address.workflow) } else { in_one_line(error) }
+        if address.host.is_none() && error.is_missing_file() { fate(self.mailbox, &address.workflow) } else { in_one_line(error) }
+    }
+}
+
+/// The answer of a round that no run has claimed.
+fn unclaimed(mailbox: &Mailbox, round: &RoundId) -> Option<Answer> {
+    let question = read_question::answered(mailbox, &round.workflow).ok()?.typed;
+    question.answer.filter(|_| question.question_id == Some(round.question))
+}
+
+/// True if a person gave the answer of a round, no run has claimed it, and its workflow has not asked its next question.
+pub fn may_be_taken_back(mailbox: &Mailbox, round: &RoundId) -> bool {
+    let asks_again = || disk::exists(mailbox.document(Folder::Pending, &round.workflow));
+    unclaimed(mailbox, round).is_some_and(|answer| answer.is_a_persons()) && !asks_again()
+}
+
+/// The waiting question of a workflow.
+fn pending(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
+    let document = settle::waiting(mailbox, workflow)?;
+    let id = round::of_pending(mailbox, &document.typed)?;
+    Ok(Round { folder: Folder::Pending, id, document })
+}
+
+/// Checks that a question still waits in the form that was shown. `Err` says how it ended.
+fn still_waits(mailbox: &Mailbox, shown: &ShownQuestion) -> std::result::Result<(), String> {
+    let RoundId { workflow, .. } = &shown.round.id;
+    match pending(mailbox, workflow) {
+        Ok(now) if now.id != shown.round.id => Err(format!("{workflow} asks another question by now")),
+        Ok(now) if !is_same(&now.document.typed, shown.question()) => Err(format!("{workflow} was changed while you read it")),
+        Ok(_) => Ok(()),
+        Err(e) if e.is_missing_file() => Err(fate(mailbox, workflow)),
+        Err(e) => Err(program::message(&disk::explain_missing(e))),
+    }
+}
+
+/// Says how a workflow's last question ended.
+fn fate(mailbox: &Mailbox, workflow: &WorkflowId) -> String {
+    match answering::question(mailbox, workflow) {
+        // This question was asked afterwards.
+        Ok(found) if found.folder == Folder::Pending => format!("{workflow} asks another question by now"),
+        Ok(found) => {
+            let who = found.document.typed.answer.as_ref().map_or(String::new(), |answer| format!(" ({})", answer.who_with_what()));
+            format!("{workflow}: {}{who}", story::in_words(&found))
+        }
+        Err(e) => program::message(&e),
     }
 }
 

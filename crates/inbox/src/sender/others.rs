@@ -9,12 +9,10 @@ use uuid::Uuid;
 
 use crate::sender::machines::Machines;
 use crate::sender::{CHANNEL, Offered, Seen, Sent, ShownQuestion};
-use askbox_cli::ask_answer::answering;
-use askbox_cli::program::{self, Context};
-use askbox_mailbox::address::{Address, HostName, RoundAt};
+use askbox_cli::{Context, answering, program};
 use askbox_mailbox::documents::checks::check_answer::{self, Given};
 use askbox_mailbox::documents::shown::is_same;
-use askbox_mailbox::{Answer, Caller, Error, Result, WorkflowId, text, thread};
+use askbox_mailbox::{Address, Answer, Caller, Error, HostName, Result, RoundAt, WorkflowId, text, thread};
 use askbox_peers::collection::no_peer;
 use askbox_peers::machines::{self, answer};
 use askbox_peers::remote_question::Asked;
