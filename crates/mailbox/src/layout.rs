@@ -342,3 +342,12 @@ pub fn home() -> Result<PathBuf> {
     let home = home.ok_or_else(|| unusable("not set"))?;
     if home.is_absolute() { Ok(home) } else { Err(unusable(&format!("{}, which is no absolute path", crate::text::path_word(&home)))) }
 }
+
+/// The folder for askbox's own files outside of a mailbox, such as drafts: `askbox` in `$XDG_STATE_HOME`, or else in `~/.local/state`.
+///
+/// # Errors
+/// Those of [`home`].
+pub fn state_folder() -> Result<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    Ok(state.map_or_else(|| home().map(|home| home.join(".local/state")), Ok)?.join("askbox"))
+}

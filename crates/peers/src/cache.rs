@@ -10,8 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::known::{HostView, Unreached};
 use crate::remote_question::RemoteQuestion;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::{QuestionId, Result, Time, WorkflowId, disk, layout, time};
+use askbox_mailbox::{HostName, QuestionId, Result, Time, WorkflowId, disk, layout, time};
 
 /// The largest cache of one machine, in bytes.
 const MAX_CACHE: usize = 16 << 20;
@@ -65,15 +64,7 @@ impl Cached<'_> {
 /// # Errors
 /// If there is no home folder, or if the folder cannot be made or is not safe.
 pub fn folder() -> Result<PathBuf> {
-    let state = std::env::var_os("XDG_STATE_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
-    let folder = match state {
-        Some(state) => state,
-        None => layout::home()?.join(".local/state"),
-    }
-    .join("askbox/peers");
-    disk::create_folder(&folder)?;
-    disk::check_folder(&folder)?;
-    Ok(folder)
+    disk::private_folder(layout::state_folder()?.join("peers"))
 }
 
 /// The caches of all machines. Files that cannot be read are left out.

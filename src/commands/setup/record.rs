@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use askbox_cli::args::askbox_args::Part;
-use askbox_cli::program;
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::{Error, Result, disk, document, layout};
+use askbox_mailbox::{Error, IoContext, Result, disk, document, layout};
 
 /// The name of the record while it lies aside.
 const ASIDE: &str = ".askbox-setup.json";
@@ -82,9 +80,8 @@ impl Added {
 impl Record {
     /// Reads the record. It is empty if its file does not exist.
     pub(super) fn read() -> Result<Self> {
-        let base =
-            program::env("XDG_STATE_HOME").map_or_else(|| layout::home().map(|home| home.join(".local/state")), |base| Ok(base.into()))?;
-        let path = std::path::absolute(base.join("askbox/setup.json")).io("find", base)?;
+        let folder = layout::state_folder()?;
+        let path = std::path::absolute(folder.join("setup.json")).io("find", folder)?;
         let bytes = match disk::read(&path, LONGEST) {
             Err(e) if e.is_missing_file() => return Ok(Self { path: path.clone(), ..laid_aside(&path) }),
             bytes => bytes?,

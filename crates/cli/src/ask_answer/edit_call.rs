@@ -11,8 +11,8 @@ use crate::ask_answer::editor;
 use crate::program::{self, Context, Tint};
 use crate::terminal::screen;
 use askbox_config::ToolRule;
-use askbox_mailbox::documents::fields::approval::{Approval, Editable, LONGEST_EDITED, shown_field};
-use askbox_mailbox::{Error, Question, QuestionId, Result, disk, layout, text};
+use askbox_mailbox::documents::fields::approval::{Editable, LONGEST_EDITED, shown_field};
+use askbox_mailbox::{Approval, Error, Question, QuestionId, Result, disk, layout, text};
 use askbox_run::approval::lines::{self, Change, ChangeTag};
 
 /// Returns the text that the person puts in place of the call's editable one; `None` if they do not confirm it. The text comes from
@@ -168,14 +168,7 @@ pub const ENDING: &str = ".call";
 /// # Errors
 /// If it cannot be created, or other users may write there.
 pub fn folder() -> Result<PathBuf> {
-    let state = match program::env("XDG_STATE_HOME") {
-        Some(state) => PathBuf::from(state),
-        None => layout::home()?.join(".local/state"),
-    };
-    let folder = state.join("askbox/drafts");
-    disk::create_folder(&folder)?;
-    disk::check_folder(&folder)?;
-    Ok(folder)
+    disk::private_folder(layout::state_folder()?.join("drafts"))
 }
 
 /// The draft for one call.

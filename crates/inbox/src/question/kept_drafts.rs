@@ -12,8 +12,9 @@ use crate::question::draft::{Choosable, Draft, PartDraft};
 use crate::sender;
 use crate::text_window::{self, Asking, Typed};
 use askbox_cli::ask_answer::edit_call;
-use askbox_mailbox::address::{HostName, RoundAt};
-use askbox_mailbox::{Error, Folder, Mailbox, Question, QuestionId, Result, RoundId, Time, WorkflowId, disk, round, time};
+use askbox_mailbox::{
+    Error, Folder, HostName, Mailbox, Question, QuestionId, Result, RoundAt, RoundId, Time, WorkflowId, disk, round, time,
+};
 
 /// The folder that [`keep_in`] was given.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -212,13 +213,7 @@ pub fn keep_in(folder: PathBuf) {
 }
 
 fn folder() -> Result<PathBuf> {
-    let folder = match FOLDER.get() {
-        Some(named) => named.clone(),
-        None => return edit_call::folder(),
-    };
-    disk::create_folder(&folder)?;
-    disk::check_folder(&folder)?;
-    Ok(folder)
+    FOLDER.get().map_or_else(edit_call::folder, |named| disk::private_folder(named.clone()))
 }
 
 /// The round of a draft's file, without its ending. A changed call that was not confirmed is a draft too.

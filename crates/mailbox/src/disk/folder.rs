@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::disk::below::{OpenFolder, Place, parent, sync_folder};
 use crate::disk::below::{is_root, open_with};
+use crate::disk::trust::check_folder;
 use crate::error::{Error, IoContext, Result};
 use crate::platform::files;
 
@@ -33,6 +34,16 @@ pub fn create_folder(path: &Path) -> Result<()> {
         }
         other => other,
     }
+}
+
+/// Creates a folder that only this user may write to, if it is missing, and checks it. Returns its path.
+///
+/// # Errors
+/// Those of [`create_folder`] and [`check_folder`].
+pub fn private_folder(path: PathBuf) -> Result<PathBuf> {
+    create_folder(&path)?;
+    check_folder(&path)?;
+    Ok(path)
 }
 
 /// [`create_folder`] in a folder that must exist.
