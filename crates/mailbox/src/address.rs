@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
@@ -17,7 +17,7 @@ const RESERVED: [&str; 2] = ["all", "local"];
 
 /// The name of another machine, as the configuration of this one has it: `[a-z0-9][a-z0-9_-]{0,31}`, but not `all` or `local`. A
 /// machine has no name for itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde_with::DeserializeFromStr)]
 #[serde(transparent)]
 pub struct HostName(String);
 
@@ -49,12 +49,6 @@ impl FromStr for HostName {
 impl fmt::Display for HostName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for HostName {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

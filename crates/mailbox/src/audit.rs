@@ -28,7 +28,7 @@ pub const KEEP: u32 = 9;
 
 /// One line of the audit trail.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
     /// When it happened.
     pub at: Time,
@@ -58,16 +58,7 @@ impl Entry {
 
     /// Returns an entry for an event of the whole mailbox, dated now. `event` is one word, such as `queue_held`.
     pub fn about(event: &str) -> Self {
-        Self {
-            at: time::now(),
-            event: event.into(),
-            workflow_id: None,
-            question_id: None,
-            question_hash: None,
-            answer_hash: None,
-            by: String::new(),
-            why: String::new(),
-        }
+        Self { at: time::now(), event: event.into(), ..Self::default() }
     }
 
     /// Sets the question's hash.

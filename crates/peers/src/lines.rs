@@ -6,10 +6,9 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::peer::Problem;
-use askbox_mailbox::document::SCHEMA_VERSION;
-use askbox_mailbox::documents::offer::Verdict;
+use askbox_mailbox::document::{self, SCHEMA_VERSION};
 use askbox_mailbox::documents::question::MAX_PENDING;
-use askbox_mailbox::{QuestionId, Result, WorkflowId, document, text};
+use askbox_mailbox::{QuestionId, Result, Verdict, WorkflowId, text};
 
 /// The version of the protocol. A reader refuses any other version.
 pub const PROTOCOL: u32 = 1;
@@ -21,7 +20,7 @@ pub const MAX_LINE: usize = 2 * MAX_PENDING as usize;
 pub const ALIVE_EVERY: u64 = 10;
 
 /// One line, as it is written.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
     /// The first line of each answer of a machine.
@@ -37,6 +36,7 @@ pub enum Line {
         no_mailbox: Option<String>,
     },
     /// A question waits, or has changed.
+    #[serde(skip_deserializing)]
     Question {
         /// The workflow.
         workflow_id: WorkflowId,
@@ -82,6 +82,7 @@ pub enum Line {
         hint: String,
     },
     /// A line of a newer version.
+    #[serde(other)]
     Unknown,
 }
 
@@ -98,25 +99,22 @@ impl Line {
 
     /// Reads a line of another machine.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let wire: Wire = document::json(bytes)?;
-        Some(match wire.line.as_str() {
-            "hello" => Self::Hello {
-                protocol: wire.protocol?,
-                schema_version: wire.schema_version?,
-                version: wire.version?,
-                no_mailbox: wire.no_mailbox,
-            },
-            "question" => Self::Question { workflow_id: wire.workflow_id?, question_id: wire.question_id?, document: wire.document? },
-            "unreadable" => Self::Unreadable { workflow_id: wire.workflow_id?, error: wire.error? },
-            "gone" => {
-                Self::Gone { workflow_id: wire.workflow_id?, question_id: wire.question_id, fate: wire.fate?, offer_id: wire.offer_id }
-            }
-            "listed" => Self::Listed,
-            "alive" => Self::Alive,
-            "verdict" => Self::Verdict { verdict: wire.verdict? },
-            "failed" => Self::Failed { error: wire.error?, hint: wire.hint? },
-            _ => Self::Unknown,
-        })
+        #[derive(Deserialize)]
+        struct Kind {
+            line: String,
+        }
+        // An enum whose kind stands in a field would not keep the document as it was written, so this kind is read by itself.
+        #[derive(Deserialize)]
+        struct Asked {
+            workflow_id: WorkflowId,
+            question_id: QuestionId,
+            document: Box<RawValue>,
+        }
+        if document::json::<Kind>(bytes)?.line != "question" {
+            return document::json(bytes);
+        }
+        let Asked { workflow_id, question_id, document } = document::json(bytes)?;
+        Some(Self::Question { workflow_id, question_id, document })
     }
 
     /// The line as JSON, without its end.
@@ -126,24 +124,6 @@ impl Line {
     pub fn to_json(&self) -> Result<String> {
         Ok(String::from_utf8_lossy(&document::to_json(self)?).trim_end().to_owned())
     }
-}
-
-/// A line as it is read: the fields of all kinds. A reader of one kind at a time could not keep a document as it was written.
-#[derive(Deserialize)]
-struct Wire {
-    line: String,
-    protocol: Option<u32>,
-    schema_version: Option<u32>,
-    version: Option<String>,
-    no_mailbox: Option<String>,
-    workflow_id: Option<WorkflowId>,
-    question_id: Option<QuestionId>,
-    document: Option<Box<RawValue>>,
-    fate: Option<String>,
-    offer_id: Option<Uuid>,
-    verdict: Option<Verdict>,
-    error: Option<String>,
-    hint: Option<String>,
 }
 
 /// Checks the first line; returns the version of the machine's askbox.

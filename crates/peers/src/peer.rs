@@ -9,11 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
 use crate::remote_question::{Last, RemoteQuestion};
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::documents::offer::{Offer, Verdict};
-use askbox_mailbox::error::IoContext;
-use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{QuestionId, Result, Time, WorkflowId};
+use askbox_mailbox::{HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId};
 
 /// A way to one or several other machines. Its methods are called from threads of their own and may be slow. Only `offer` has a limit.
 pub trait Peer: Send + Sync {
@@ -167,9 +163,8 @@ impl Stop {
 
     /// Waits for `limit`. Returns true if the work is to end.
     pub fn wait(&self, limit: Duration) -> bool {
-        let limit = Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() };
         let mut fds = [PollFd::new(self, PollFlags::IN)];
-        rustix::io::retry_on_intr(|| poll(&mut fds, Some(&limit))).is_ok_and(|ready| ready > 0)
+        rustix::io::retry_on_intr(|| poll(&mut fds, Timespec::try_from(limit).ok().as_ref())).is_ok_and(|ready| ready > 0)
     }
 
     /// True if the work is to end.

@@ -14,8 +14,7 @@ use rustix::fs::OFlags;
 use crate::lines::MAX_LINE;
 use crate::peer::Stop;
 use askbox_config::PeerConfig;
-use askbox_mailbox::address::HostName;
-use askbox_mailbox::{WorkflowId, text};
+use askbox_mailbox::{HostName, WorkflowId, text};
 
 /// The bytes of standard error that are kept: its end says why ssh ended.
 const KEPT_STDERR: usize = 4 << 10;
@@ -79,7 +78,7 @@ impl Conversation {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     let left = end.checked_duration_since(Instant::now()).ok_or(ErrorKind::TimedOut)?;
                     let mut fds = [PollFd::new(&input, PollFlags::OUT)];
-                    rustix::io::retry_on_intr(|| poll(&mut fds, Some(&timespec(left))))?;
+                    rustix::io::retry_on_intr(|| poll(&mut fds, Timespec::try_from(left).ok().as_ref()))?;
                 }
                 Err(e) => return Err(e),
             }
@@ -120,7 +119,7 @@ impl Conversation {
             let mut fds = vec![PollFd::new(&self.out, PollFlags::IN)];
             fds.extend(self.err.as_ref().map(|err| PollFd::new(err, PollFlags::IN)));
             fds.extend(stop.map(|stop| PollFd::new(stop, PollFlags::IN)));
-            rustix::io::retry_on_intr(|| poll(&mut fds, Some(&timespec(limit))))?;
+            rustix::io::retry_on_intr(|| poll(&mut fds, Timespec::try_from(limit).ok().as_ref()))?;
         }
         self.read_stderr();
         let before = self.read.len();
@@ -196,10 +195,6 @@ impl Drop for Conversation {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn timespec(limit: Duration) -> Timespec {
-    Timespec { tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() }
 }
 
 /// The longest path of a socket that every system accepts, less the characters that ssh adds while it makes one.
