@@ -9,9 +9,7 @@ use askbox_cli::{Context, program};
 use askbox_mailbox::{Error, Mailbox, Result, RoundId, WorkflowId};
 use askbox_run::{launch, programs, recovery};
 use askbox_watch::relaunch::logs::{self, As, FirstEvent};
-use askbox_watch::relaunch::{
-    approve, exec, hold_queue, refusals, run_now, spawn_resume, status, stop_run, supervise, take_prompt, wait, watch,
-};
+use askbox_watch::relaunch::{approve, hold_queue, refusals, run_now, spawn_resume, status, stop_run, supervise, take_prompt, wait, watch};
 
 fn main() -> ExitCode {
     // The process that becomes the agent: the words behind `SHIM` are the agent's command line, not arguments of this program.
@@ -89,7 +87,7 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), context, Some(&id(&workflow)?), json),
         Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), context, None, json),
         Command::Go => hold_queue::release(&open()?, context, json),
-        Command::Exec { id: workflow, program } => exec::exec(&open()?, context, &id(&workflow)?, &program, json),
+        Command::Exec { id: workflow, program } => watch::exec(&open()?, context, &id(&workflow)?, &program, json),
         Command::Done { id: workflow } => take_prompt::done(&open()?, context, &id(&workflow)?, json),
         Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {
             let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;

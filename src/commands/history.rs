@@ -7,7 +7,7 @@ use askbox_mailbox::documents::answer::{BY_DEFAULT, BY_EVENT};
 use askbox_mailbox::{AnswerValue, Error, Outcome, Result, text, time};
 use askbox_run::chain::forest;
 use askbox_run::delivery::Delivery;
-use askbox_run::view::all_history::AllHistory;
+use askbox_run::view::history::AllHistory;
 use askbox_run::view::history::{About, GivenAnswer, HistoryEntry};
 use askbox_run::{Standing, Teller};
 

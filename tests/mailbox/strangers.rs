@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::files::Litter;
 use crate::support::{World, needs, until};
 use askbox::mailbox::read_question;
-use askbox::mailbox::transitions::retire;
+use askbox::mailbox::transitions::settle;
 
 /// A hand-written question.
 fn question(id: &str, text: &str) -> String {
@@ -296,7 +296,7 @@ mod promises {
         // Between the look at the question and its removal: another one, and one that is half written.
         for text in [question("over", "Second?"), r#"{"question": "Third"#.to_owned()] {
             world.put("pending/over.json", &text);
-            retire::retire_pending(&mailbox, &round, at).unwrap();
+            settle::retire_pending(&mailbox, &round, at).unwrap();
             assert_eq!(fs::read_to_string(world.in_mailbox("pending/over.json")).unwrap(), text);
         }
         // A crash with the newer question moved aside: the next watcher brings it back.

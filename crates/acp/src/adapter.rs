@@ -19,7 +19,7 @@ use crate::command::Command;
 use crate::opening::{Messages, Opening};
 use crate::protocol::{Choice, Client, Item, OwnServer, Permission, SessionPlace};
 use crate::talk::Talk;
-use crate::{out, session};
+use crate::{command, session};
 use askbox_agent::StreamItem;
 use askbox_agent::program::Exit;
 use askbox_agent::stream::FormReply;
@@ -52,7 +52,7 @@ pub(crate) fn run(mailbox: &Mailbox, config: &Config, round: &RoundId, attempt: 
     let begun = Attempt::open(mailbox, config, round, attempt).and_then(|attempt| attempt.begin(mailbox, config, nonce));
     match begun {
         Ok((adapter, _lock)) => adapter.attend(),
-        Err(CannotBegin { class, why }) => out::cannot_begin(class, why).map(|()| 0),
+        Err(CannotBegin { class, why }) => command::cannot_begin(class, why).map(|()| 0),
     }
 }
 
@@ -113,7 +113,7 @@ impl Attempt {
         };
         if opening.session.is_none() && run.begin != Begin::Fresh {
             run.begin = Begin::Fresh;
-            out::note("fresh instead of resume: the agent's session is not on record, or its folder is gone")?;
+            command::note("fresh instead of resume: the agent's session is not on record, or its folder is gone")?;
         }
         let messages = Messages::of(mailbox, config, &question, &run)?;
         let cwd = match &folder {
@@ -122,7 +122,7 @@ impl Attempt {
         };
         let server = match runner.mcp.then(OwnServer::of_this_run) {
             Some(Err(why)) => {
-                out::note(&format!("the tools of `askbox mcp` are not offered to the agent: {why}"))?;
+                command::note(&format!("the tools of `askbox mcp` are not offered to the agent: {why}"))?;
                 None
             }
             other => other.and_then(Result::ok),
@@ -261,8 +261,8 @@ impl Adapter<'_> {
                     self.tell_files()?;
                     self.talk.turn_ended(turn)?;
                 }
-                Item::Told(item) => out::say(&item)?,
-                Item::Permission(asked) => out::say(&StreamItem::Permission(self.weighed(asked).request))?,
+                Item::Told(item) => command::say(&item)?,
+                Item::Permission(asked) => command::say(&StreamItem::Permission(self.weighed(asked).request))?,
                 Item::Replied(reply) => self.talk.replied(reply)?,
                 Item::Say(line) => self.talk.say(&line),
             }
@@ -274,7 +274,7 @@ impl Adapter<'_> {
     fn tell_files(&mut self) -> Result<()> {
         let untold = self.talk.client().files().get(self.files_told..).unwrap_or_default().to_vec();
         self.files_told += untold.len();
-        untold.into_iter().try_for_each(|file| out::say(&StreamItem::Wrote(file)))
+        untold.into_iter().try_for_each(|file| command::say(&StreamItem::Wrote(file)))
     }
 
     /// Notes whether anybody needs to be asked about the call: it surely is one of a tool of askbox itself, or a rule of `allowed_tools`
@@ -321,7 +321,7 @@ impl Adapter<'_> {
         self.talk.say(&line);
         if choice == Choice::Allow && made != Choice::Allow {
             self.talk.tell_later("A call was allowed, but your program offered no way to allow it once. It was not made.");
-            return out::note("the agent offers no way to allow the call once, so its request was cancelled");
+            return command::note("the agent offers no way to allow the call once, so its request was cancelled");
         }
         Ok(())
     }
@@ -342,7 +342,9 @@ impl Adapter<'_> {
             return Ok(());
         }
         self.talk.tell_later(&words);
-        out::note("the agent's program offers no way to say that: it was told that nobody decided, and the agent reads it after its turn")
+        command::note(
+            "the agent's program offers no way to say that: it was told that nobody decided, and the agent reads it after its turn",
+        )
     }
 
     /// Passes a signal on to the agent. This process ends once the agent has.
@@ -358,7 +360,7 @@ impl Adapter<'_> {
         let has_turn = self.talk.client().has_turn();
         if exit.status == Some(0) && !self.was_signalled && !has_turn && agent_exit::no_descendant_is_left() {
             session::note_end(self.talk.mailbox, &self.talk.run)
-                .or_else(|e| out::note(&format!("the session's record could not be written: {e}")))?;
+                .or_else(|e| command::note(&format!("the session's record could not be written: {e}")))?;
         }
         if let Some(signal) = exit.signal {
             let _ = emulate_default_handler(signal);

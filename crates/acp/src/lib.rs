@@ -10,11 +10,9 @@
 //! | `adapter` | one attempt: the agent's process, and everything that happens to it |
 //! | `talk` | the conversation up to the round's message and between turns |
 //! | `opening` | the session to open, and the round's message in its forms |
-//! | `lost_work` | the words about work that a session does not have |
-//! | `words` | the other messages, and the marker in front of each |
+//! | `words` | the other messages, and the marker in front of each; the words about work that a session does not have |
 //! | `session` | the record of a session, and what the session may lack |
-//! | `command` | what the supervisor says |
-//! | `out` | what the supervisor hears |
+//! | `command` | what the supervisor says, and what it hears |
 //! | `about` | what an agent can do |
 //! | [`protocol`] | the Agent Client Protocol |
 
@@ -23,9 +21,7 @@
 mod about;
 mod adapter;
 mod command;
-mod lost_work;
 mod opening;
-mod out;
 pub mod protocol;
 mod session;
 mod talk;

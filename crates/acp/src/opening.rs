@@ -1,9 +1,9 @@
 //! The session to open, and the round's message in its forms.
 
-use crate::lost_work::Lost;
 use crate::protocol::{Asked, Client, Opened};
 use crate::session::{self, Unsure};
 use crate::words;
+use crate::words::Lost;
 use askbox_config::Config;
 use askbox_mailbox::{Mailbox, Question, Result, RoundId};
 use askbox_run::Run;

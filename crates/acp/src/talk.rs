@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use crate::opening::{Heard, Messages, Opening};
 use crate::protocol::{AgentInfo, AgentReply, Asked, Client, NO_SESSION, NOT_LOGGED_IN, Opened};
-use crate::{lost_work, out, session, words};
+use crate::{command, session, words};
 use askbox_agent::StreamItem;
 use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_config::Config;
@@ -30,7 +30,7 @@ use askbox_mailbox::{Folder, Mailbox, Question, Result, Time, Untrusted, read_qu
 use askbox_run::Run;
 use askbox_run::attempt::acp_session::AcpSession;
 use askbox_run::attempt::failure::Class;
-use askbox_run::attempt::fetched;
+use askbox_run::attempt::used_answer;
 use askbox_run::process::pipes::AgentInput;
 use askbox_run::prompt::message::behind;
 
@@ -117,7 +117,7 @@ impl Talk<'_> {
             (line(&mut client), client.unanswered())
         };
         if self.so_far.opened.is_none() {
-            unanswered.map_or(Ok(()), |method| out::say(&StreamItem::Asked(method.to_owned())))?;
+            unanswered.map_or(Ok(()), |method| command::say(&StreamItem::Asked(method.to_owned())))?;
         }
         self.say(&line);
         Ok(())
@@ -168,7 +168,7 @@ impl Talk<'_> {
 
     /// Begins a new session in place of the one that was to be continued.
     fn begin_another_session(&mut self, why: &str) -> Result<()> {
-        out::note(why)?;
+        command::note(why)?;
         self.opening.session = None;
         self.begin_session()
     }
@@ -184,7 +184,7 @@ impl Talk<'_> {
         } else if has_modes {
             self.ask(|client| client.set_mode(&mode))
         } else {
-            out::note(&format!("the agent has no modes, so it is not put into the mode `{mode}`"))?;
+            command::note(&format!("the agent has no modes, so it is not put into the mode `{mode}`"))?;
             self.session_ready()
         }
     }
@@ -242,7 +242,7 @@ impl Talk<'_> {
             return self.cannot_begin(None, e.to_string());
         }
         let (text, note) = self.first_message(opened);
-        note.map_or(Ok(()), out::note)?;
+        note.map_or(Ok(()), command::note)?;
         self.prompt(&text)
     }
 
@@ -251,7 +251,7 @@ impl Talk<'_> {
         let Messages { in_new_session, continued, may_be_done } = &self.messages;
         let (mailbox, run) = (self.mailbox, &self.run);
         let lost = self.opening.lost(opened, &self.client());
-        let untold = lost_work::of_this_round(mailbox, run, &lost);
+        let untold = words::of_this_round(mailbox, run, &lost);
         let again = || words::perhaps_again(&behind(continued, untold.as_deref()));
         let is_seen = self.client().has_seen(&words::marker_of_round(&run.round()));
         let has_message = is_seen || lost.iter().filter(|lost| lost.id.round == run.round()).all(|lost| lost.has_message);
@@ -277,7 +277,7 @@ impl Talk<'_> {
             }
             (Some(_), Heard::Unknown) => (again(), Some("nothing shows that the session got its message: it is sent again")),
         };
-        match lost_work::of_earlier_rounds(mailbox, self.config, run, &lost) {
+        match words::of_earlier_rounds(mailbox, self.config, run, &lost) {
             Some(earlier) => {
                 (format!("{earlier}\n\n{text}"), note.or(Some("the session's history lacks an earlier round: the agent is told it")))
             }
@@ -307,7 +307,7 @@ impl Talk<'_> {
     /// Ends the attempt before the agent has its message.
     fn cannot_begin(&mut self, class: Option<Class>, why: String) -> Result<()> {
         self.leave();
-        out::cannot_begin(class, why)
+        command::cannot_begin(class, why)
     }
 
     /// Takes in what the agent is to be told once its turn is over.
@@ -349,24 +349,24 @@ impl Talk<'_> {
             }
             if is_unclear && !is_fetched && !has_asked && !self.so_far.was_continued {
                 self.so_far.was_continued = true;
-                out::note("the turn ended without a result: the agent is asked to go on, once")?;
+                command::note("the turn ended without a result: the agent is asked to go on, once")?;
                 return self.prompt(words::about_no_result());
             }
         }
         // It counts: the agent has fetched the answer, or the question that it has posted is what it had to say.
         if is_fetched {
-            out::note("the turn ended without words; it counts, because the agent has fetched the answer")?;
+            command::note("the turn ended without words; it counts, because the agent has fetched the answer")?;
         }
         if is_fetched || has_asked {
             (turn.verdict, turn.is_error) = (Verdict::Completed { text: turn.text.clone() }, false);
         }
-        out::say(&StreamItem::TurnEnded(turn))
+        command::say(&StreamItem::TurnEnded(turn))
     }
 
     /// True if nothing but words is missing at the end of the turn, and the agent has fetched the answer in this attempt.
     fn fetched_before_silence(&self, turn: &TurnOutcome) -> bool {
         let is_only_silent = matches!(turn.verdict, Verdict::Unclear { is_only_silent: true, .. });
-        is_only_silent && fetched::is_noted(self.mailbox, &self.run.id(), &self.nonce)
+        is_only_silent && used_answer::is_noted(self.mailbox, &self.run.id(), &self.nonce)
     }
 
     /// True if the workflow has an open question that its agent asked. A question about a tool call is not one: the supervisor asks it.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::history::Call;
 use askbox_mailbox::{Mailbox, Result};
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::claim::{Claim, OnRecord};
 
 /// The result of a call.

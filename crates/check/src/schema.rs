@@ -8,14 +8,14 @@ use askbox_cli::program::ErrorReport;
 use askbox_config::Config;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::document::SCHEMA_VERSION;
-use askbox_mailbox::documents::workflow::Workflow;
+use askbox_mailbox::documents::awaited::Workflow;
 use askbox_mailbox::{Answer, Await, Checkpoint, Offer, Question, Verdict};
 use askbox_run::breaker::state_machine::Breaker;
 use askbox_run::chain::forest::Node;
 use askbox_run::money::costs::Booking;
 use askbox_run::view::history::HistoryEntry;
 use askbox_run::{Run, Story};
-use askbox_watch::report::summary::Summary;
+use askbox_watch::report::reports::Summary;
 
 /// The name and the schema of every document. Unknown fields are allowed, and kept, in all documents but `config`.
 pub fn all() -> Vec<(&'static str, Value)> {

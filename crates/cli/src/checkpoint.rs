@@ -14,7 +14,7 @@ use askbox_mailbox::document::Stored;
 use askbox_mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox_mailbox::documents::{dotted_path, shell_export};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, list, settle, time};
-use askbox_run::attempt::fetched;
+use askbox_run::attempt::used_answer;
 
 /// A checkpoint for people.
 pub fn checkpoint(document: &CheckpointDocument, path: &Path) -> String {
@@ -173,7 +173,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
 /// written, as in a sandbox: the receipt is one sign of several.
 pub fn note_answer_fetched(mailbox: &Mailbox, workflow: &WorkflowId, document: &CheckpointDocument) {
     if let Some((run, nonce)) = program::run_and_nonce() {
-        let _ = fetched::note(mailbox, &run, &nonce, workflow, &document.typed);
+        let _ = used_answer::note(mailbox, &run, &nonce, workflow, &document.typed);
     }
 }
 

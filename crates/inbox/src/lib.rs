@@ -14,7 +14,6 @@
 //! | `app` | the state of the screen |
 //! | `list` | the waiting questions |
 //! | `row` | one waiting question in that list |
-//! | `scroll` | a text that may be longer than its place |
 //! | `search` | the questions that match a filter |
 //! | `log_pane` | the log of a run |
 //! | `question` | the open question, and its answer before it is sent |
@@ -25,7 +24,7 @@
 //! | `sender` | reads questions and sends answers, here or on another machine |
 //! | `sent` | the answers that were sent, and their state |
 //! | `keeping` | writes drafts to disk while the person types |
-//! | `text_window` | the window for a text |
+//! | `text_window` | the window for a text; a text that may be longer than its place |
 //! | `draw` | draws the state |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -42,7 +41,6 @@ mod mouse;
 mod question;
 mod row;
 mod run;
-mod scroll;
 mod search;
 mod sender;
 mod sent;

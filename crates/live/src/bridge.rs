@@ -12,7 +12,7 @@ use askbox_config::Config;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Mailbox, Result, RoundId};
 use askbox_run::asking::beside::{self, Dialogs, LOOK_EVERY, Sent};
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::{Desk, Reply, Request};
 
 /// How many lines are read before the next look at the mailbox.

@@ -34,6 +34,6 @@ pub(super) fn read(program: LiveProgram, asked: Asked) -> Result<(RequestId, Req
     match program {
         LiveProgram::Opencode => opencode::read(asked),
         LiveProgram::Copilot => copilot::read(asked),
-        LiveProgram::Qwen => qwen::request::read(asked),
+        LiveProgram::Qwen => qwen::lines::read(asked),
     }
 }

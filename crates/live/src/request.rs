@@ -9,7 +9,7 @@ use crate::wire::{RequestId, Session};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Error, Result, SessionId, text};
-use askbox_run::asking::place::{self, LONGEST_NAME};
+use askbox_run::asking::posted::{self, LONGEST_NAME};
 use askbox_run::asking::request::{Input, More};
 use askbox_run::{Request, Subject};
 
@@ -37,7 +37,7 @@ pub(super) fn of(
     let asks = session_id(facts, root)?;
     let request = Request {
         // Each request has one of its own, also if one call asks more than once.
-        workflow: place::workflow(&cwd, &asks, id.as_str())?,
+        workflow: posted::workflow(&cwd, &asks, id.as_str())?,
         session: asks,
         folder: cwd.clone(),
         subject,

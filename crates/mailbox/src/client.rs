@@ -16,7 +16,7 @@ use crate::documents::question::Question;
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::near_id;
+use crate::listing::list;
 use crate::overview::waiting;
 use crate::round;
 use crate::transitions::accept::{self, Accepted, Decision, On};
@@ -245,7 +245,7 @@ impl AnswerDraft<'_> {
 }
 
 fn nothing_waits(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
-    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
+    let Some(last) = round::latest(mailbox, workflow) else { return list::never_asked(mailbox, workflow) };
     let question = last.document.typed;
     let how = match (&question.answer, &question.closed) {
         (Some(answer), _) => format!("already {}", answer.who()),

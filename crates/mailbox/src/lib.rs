@@ -184,7 +184,7 @@ pub use transitions::accept::Accepted;
 pub use transitions::post::Receipt;
 pub use trust::matter::Matter;
 pub use trust::{Policy, PublicKey, Signer};
-pub use who::caller::{Below, Caller};
+pub use who::caller::{self, Below, Caller};
 
 /// Words that most of askbox's own crates use.
 #[doc(hidden)]
@@ -210,5 +210,5 @@ pub use {
     transitions::{post, settle},
     trust::SecretKey,
     untrusted::Untrusted,
-    who::{asked_within, presence},
+    who::presence,
 };

@@ -3,7 +3,7 @@
 use crate::children;
 use crate::disk;
 use crate::document::Document;
-use crate::documents::workflow::Workflow;
+use crate::documents::awaited::Workflow;
 use crate::error::Result;
 use crate::id::WorkflowId;
 use crate::layout::{Folder, Mailbox, WorkflowLock};

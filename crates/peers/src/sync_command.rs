@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use crate::sync::connection::Database;
 use crate::sync::host::service::{self, Start};
 use crate::sync::migrate::{self, ALL};
-use crate::sync::{partitions, roles};
+use crate::sync::partitions;
 use askbox_cli::args::sync_args::{InDatabase, SyncCommand, SyncRun};
 use askbox_cli::{Context, program};
 use askbox_config::{Config, Sync};
@@ -30,7 +30,7 @@ pub fn run(command: &SyncCommand, context: &Context) -> Result<u8> {
             applied.iter().try_for_each(|m| program::print(&format!("applied {m}\n")))?;
             program::print(&format!("{} is up to date\n", database.shown()))?;
         }
-        SyncCommand::Roles(args) => program::print(&roles::statements(&args.host, &args.person)?)?,
+        SyncCommand::Roles(args) => program::print(&migrate::statements(&args.host, &args.person)?)?,
         SyncCommand::Prune(args) => {
             let pruned = partitions::prune(&database(&args.database, context)?, args.keep)?;
             program::print(&format!("removed {} partitions and {} rows\n", pruned.weeks, pruned.rows))?;

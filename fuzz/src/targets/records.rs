@@ -6,7 +6,7 @@ use askbox::agent::events::Event;
 use askbox::document;
 use askbox::mailbox::audit::Entry;
 use askbox::mailbox::documents::awaited::Await;
-use askbox::mailbox::documents::workflow::Workflow;
+use askbox::mailbox::documents::awaited::Workflow;
 use askbox::run::activity::live::Live;
 use askbox::run::attempt::record::Run;
 use askbox::run::breaker::state_machine::{Breaker, BreakerPermit, Settings};

@@ -14,7 +14,7 @@ use askbox_cli::ask_answer::ask_user_question;
 use askbox_cli::{Context, answering, program};
 use askbox_mailbox::overview::waiting;
 use askbox_mailbox::{Decision, Mailbox, On, Outcome, Question, Result, Through, WorkflowId, accept, round, text};
-use askbox_run::asking::place;
+use askbox_run::asking::posted;
 use askbox_run::words::beside_allowance;
 use askbox_run::words::inserted::on_one_line;
 
@@ -68,7 +68,7 @@ fn answer(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, on: On, r
 /// The words about the call that was just made. `None` if its user has changed nothing and says nothing.
 pub(super) fn tell(event: &Session, context: &Context) -> Option<String> {
     let mailbox = Mailbox::locate(None).ok().filter(|path| path.symlink_metadata().is_ok()).and_then(|path| Mailbox::open(path).ok())?;
-    let question = place::question_of_call(&mailbox, &event.cwd, &event.session_id, &event.tool_use_id)?;
+    let question = posted::question_of_call(&mailbox, &event.cwd, &event.session_id, &event.tool_use_id)?;
     // Anybody who can write to the mailbox can write such a document.
     context.config().ok()?.answers.policy().judge(&question).ok()?;
     let answer = question.answer.as_ref()?;

@@ -7,7 +7,7 @@ use askbox_cli::ask_user_call;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
-use askbox_mailbox::{Error, Lock, Mailbox, Result, asked_within};
+use askbox_mailbox::{Error, Lock, Mailbox, Result, caller};
 use askbox_run::approval::call::{self, Call};
 use askbox_run::approval::permit::Rules;
 use askbox_run::approval::standing;
@@ -18,7 +18,7 @@ use askbox_run::{Run, record};
 
 /// The run that the call is made in. `None` if this is not a live run of askbox, or if another session of its agent makes the call.
 pub(super) fn live_run(mailbox: &Mailbox, asked_in: &AskedIn, event: &PreToolUse) -> Result<Option<Run>> {
-    let is_its_session = asked_within::session(mailbox, asked_in)?.is_some_and(|session| session.to_string() == event.session_id);
+    let is_its_session = caller::session(mailbox, asked_in)?.is_some_and(|session| session.to_string() == event.session_id);
     if !is_its_session || !Lock::is_held(&record::lock_path(mailbox, &asked_in.run.round))? {
         return Ok(None);
     }

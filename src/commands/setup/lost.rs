@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::commands::setup::change::LONGEST;
 use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::{Record, Written};
-use crate::commands::setup::{rules, systemd};
+use crate::commands::setup::{change, systemd};
 
 /// Something that a setup made and that is not there any more.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn flag_of(written: &Written) -> String {
 fn lacks(written: &Written, text: &str) -> Option<String> {
     let promised: Vec<&str> = written.added.iter().flat_map(|added| &added.rules).map(String::as_str).collect();
     if !promised.is_empty() {
-        let missing = rules::missing(text, &promised).ok()?;
+        let missing = change::missing(text, &promised).ok()?;
         let named = missing.first()?;
         let more = if missing.len() > 1 { format!(" and {} more", missing.len() - 1) } else { String::new() };
         return Some(format!("it lacks rules that `askbox setup` added, so agents are asked before they ask: {named}{more}"));

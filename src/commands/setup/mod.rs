@@ -9,9 +9,8 @@
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
 //! | `news_hooks` | the hooks of Kimi and Gemini, which a person adds |
-//! | `rules` | adds rules to a settings.json in place, and removes them |
 //! | `fuzzed` | the same rules for `fuzz/` |
-//! | `change` | a change to one file: creates it, or adds text to it |
+//! | `change` | a change to one file: creates it, or adds text to it; adds rules to a settings.json in place, and removes them |
 //! | `record` | the record of everything written, so that it can be taken back |
 //! | `take_back` | `--remove` |
 //! | `lost` | the parts of earlier setups that are gone, for the doctor |
@@ -27,7 +26,6 @@ pub(in crate::commands) mod news_hooks;
 pub(in crate::commands) mod other_plugins;
 mod plan;
 mod record;
-mod rules;
 pub(in crate::commands) mod systemd;
 mod take_back;
 mod wanted;

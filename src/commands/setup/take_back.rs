@@ -3,7 +3,7 @@
 
 use crate::commands::setup::change::{self, LONGEST};
 use crate::commands::setup::record::{self, Record, Written};
-use crate::commands::setup::{is_agreed, live, mailbox, news_hooks, rules, systemd, wanted};
+use crate::commands::setup::{is_agreed, live, mailbox, news_hooks, systemd, wanted};
 use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_mailbox::{Result, disk};
@@ -117,7 +117,7 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
         if !added.rules.is_empty() {
             // The list may be ours as well, and the object around it, unless there is something of the person's in it by now.
             let is_ours = |key: &str| added.text.contains(key) && !added.replaces.contains(key);
-            rest = rules::without(&rest, &added.rules, is_ours("\"allow\":"), is_ours("\"permissions\":")).unwrap_or(rest);
+            rest = change::without(&rest, &added.rules, is_ours("\"allow\":"), is_ours("\"permissions\":")).unwrap_or(rest);
         } else if rest.matches(&added.text).count() == 1 {
             rest = rest.replacen(&added.text, head_that_stays(&rest, &added.text), 1);
         } else if rest.contains(added.text.lines().find(|line| !line.is_empty()).unwrap_or_default()) {
@@ -126,7 +126,7 @@ fn undo_in(bytes: &[u8], written: &Written) -> Undo {
     }
     match rest {
         rest if rest == text => Undo::Nothing,
-        rest if written.is_new && rules::is_empty(&rest) => Undo::Remove,
+        rest if written.is_new && change::is_empty(&rest) => Undo::Remove,
         rest => Undo::Cut(rest),
     }
 }

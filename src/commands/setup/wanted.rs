@@ -10,7 +10,6 @@ use inquire::{Password, PasswordDisplayMode};
 
 use crate::commands::setup::change::{self, Change};
 use crate::commands::setup::record::{Added, Record};
-use crate::commands::setup::rules;
 use crate::commands::{claude_md, service};
 use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
@@ -167,11 +166,11 @@ pub(super) fn permissions() -> Result<Wanted> {
             let (shown, file) = (path.display(), text::path_word(&path));
             format!("{shown} {why}, so no rule was added; mend it, and then: askbox setup\n  $ ${{EDITOR:-vi}} {file}")
         };
-        let missing = rules::missing(text, &RULES).map_err(unusable)?;
+        let missing = change::missing(text, &RULES).map_err(unusable)?;
         if missing.is_empty() {
             return Ok(None);
         }
-        let after = rules::with(text, &missing).map_err(unusable)?;
+        let after = change::with(text, &missing).map_err(unusable)?;
         let added = Added::between(before.as_deref().unwrap_or_default(), &after, &missing);
         Ok(Some(addition(Part::Permissions, path, before, added, shown(&missing))))
     }))

@@ -17,8 +17,7 @@ use askbox::id::{QuestionId, RoundId};
 use askbox::mailbox::documents::offer::{Decided, Verdict};
 use askbox::mailbox::{Folder, Question};
 use askbox::sync::connection;
-use askbox::sync::host::row::Row;
-use askbox::sync::host::store;
+use askbox::sync::host::store::{self, Row};
 
 /// How long each rate is measured.
 const LONG: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::programs::beside_opencode::{Talk, allows, closed, waiting, why};
 use crate::support::{World, needs, root, until, was_told};
-use askbox_run::asking::end::NOT_KNOWN_YET;
+use askbox_run::asking::receipt::NOT_KNOWN_YET;
 
 pub(crate) fn world() -> World {
     let world = World::with_home_apart();

@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::support::{Outcome, World, until, was_told};
-use askbox_run::asking::end::NOT_KNOWN_YET;
+use askbox_run::asking::receipt::NOT_KNOWN_YET;
 
 pub(crate) fn world() -> World {
     let world = World::with_home_apart();

@@ -17,8 +17,7 @@
 //! | `own_server` | askbox's tools, as an MCP server that the agent starts |
 //! | `requests` | the requests that wait for a person |
 //! | `permission` | a request for a permission, and the option that answers it |
-//! | `verdict` | how a turn ended |
-//! | `signs` | signs that a turn failed although the agent says that it ended well |
+//! | `verdict` | how a turn ended; signs that a turn failed although the agent says that it ended well |
 //! | `replay` | the search for messages and calls in the history that an agent plays back |
 //! | `item` | what the client returns |
 
@@ -32,7 +31,6 @@ mod permission;
 mod replay;
 mod replies;
 mod requests;
-mod signs;
 mod tool;
 mod turn;
 mod unread;

@@ -1,10 +1,12 @@
 //! How a turn ended. Only `end_turn` with words behind the last tool call and no sign of a failure counts as done: agents also end a turn
 //! so when the API failed, or after a refused call.
+//!
+//! Signs that a turn failed although the agent says `end_turn`. Each was measured on the agent that it names.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::protocol::replies;
 use crate::protocol::turn::Turn;
-use crate::protocol::{replies, signs};
 use askbox_agent::events::Tokens;
 use askbox_agent::stream::bounded::head;
 use askbox_agent::stream::wire::Raw;
@@ -22,7 +24,7 @@ pub(super) fn of_turn(turn: &Turn, reply: &Value, error_text: &str) -> Verdict {
         "refusal" => Verdict::Other { subtype: "refusal".into(), terminal_reason: None, message: text.into() },
         "max_turn_requests" => Verdict::MaxTurns,
         _ if turn.was_refused => unclear("a call was not permitted, and the turn ended"),
-        "end_turn" => match turn.sign.or_else(|| signs::in_reply(reply)) {
+        "end_turn" => match turn.sign.or_else(|| in_reply(reply)) {
             Some(sign) => unclear(sign),
             None if text.is_empty() => Verdict::Unclear {
                 why: "the turn ended without any words behind the last tool call".into(),
@@ -70,4 +72,26 @@ pub(super) fn tokens(usage: &Value) -> Tokens {
         cache_read: count("cachedReadTokens"),
         cache_creation: count("cachedWriteTokens"),
     }
+}
+
+/// The sign that the reply to a prompt has.
+pub(super) fn in_reply(result: &Value) -> Option<&'static str> {
+    // codex: after an error of the API, `usage` is there and null.
+    if result.get("usage").is_some_and(Value::is_null) {
+        return Some("the agent reports no usage, as it does after an error of the API");
+    }
+    // gemini: a turn that the API cut has no tokens.
+    let tokens = &result["_meta"]["quota"]["token_count"];
+    let counts: Vec<u64> = tokens.as_object().map(|all| all.values().filter_map(Value::as_u64).collect()).unwrap_or_default();
+    if !counts.is_empty() && counts.iter().all(|count| *count == 0) {
+        return Some("the agent reports no tokens, as it does after an error of the API");
+    }
+    None
+}
+
+/// The sign that the `_meta` of a `session_info_update` has.
+pub(super) fn in_session_info(meta: &Map<String, Value>) -> Option<&'static str> {
+    // codex: the thread is broken until the next turn.
+    let status = &meta.get("codex")?["threadStatus"];
+    (status == "systemError" || status["type"] == "systemError").then_some("the agent reports a system error of its thread")
 }

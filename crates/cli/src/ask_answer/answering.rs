@@ -14,7 +14,7 @@ use crate::ask_answer::{ask_user_question, question_text};
 use crate::program;
 use askbox_mailbox::documents::answer::MAX_ANSWER;
 use askbox_mailbox::documents::checks::match_option::{Meaning, meaning};
-use askbox_mailbox::listing::near_id;
+use askbox_mailbox::listing::list;
 use askbox_mailbox::text::{self, excerpt, shell_quote};
 use askbox_mailbox::{
     Address, Answer, AnswerValue, Caller, Document, Error, Folder, Kind, Mailbox, Outcome, Question, Result, Round, WorkflowId,
@@ -35,7 +35,7 @@ pub fn question(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Round> {
         Err(e) if e.is_missing_file() => match round::unusable_answer(mailbox, workflow) {
             Some(unusable) => Err(unusable),
             None => round::latest(mailbox, workflow).ok_or_else(|| {
-                let meant = near_id::did_you_mean(mailbox, workflow);
+                let meant = list::did_you_mean(mailbox, workflow);
                 let hint = format!("{meant}see the pending questions: ask-answer list");
                 Error::not_found(format!("the workflow {workflow} has no question"), hint)
             }),

@@ -9,7 +9,7 @@ use crate::program::{self, Context};
 use askbox_mailbox::{
     Accepted, Answer, AnswerValue, Caller, Decision, Error, Mailbox, On, Result, WorkflowId, accept, match_option, round,
 };
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::asking::{next_prompt, orphans, receipt};
 
 /// The way of these answers.

@@ -20,7 +20,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use uuid::Uuid;
 
 use crate::gate::confirmation::{Confirmation, Haste, LastKey};
-use crate::scroll::Scroll;
+use crate::text_window::Scroll;
 use askbox_cli::AtStake;
 use askbox_mailbox::{Address, QuestionId};
 

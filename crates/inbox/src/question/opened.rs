@@ -8,8 +8,8 @@ use ratatui::text::Line;
 
 use crate::question::draft::{Choosable, Draft, PartDraft, Unclear};
 use crate::question::stray::TypedLetters;
-use crate::scroll::Scroll;
 use crate::sender::ShownQuestion;
+use crate::text_window::Scroll;
 use crate::text_window::{self, Purpose};
 use askbox_cli::AtStake;
 use askbox_cli::person::{Named, Next};

@@ -20,7 +20,7 @@ use askbox_mailbox::{
     Address, Answer, Caller, Decision, Error, Folder, HostName, Mailbox, On, Question, QuestionId, Result, Round, RoundAt, RoundId,
     WorkflowId, accept, disk, read_question, round, settle,
 };
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::asking::{next_prompt, orphans};
 use askbox_run::{HoldUp, Teller, story};
 

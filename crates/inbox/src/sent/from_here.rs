@@ -10,7 +10,7 @@ use crate::sender::{Offered, Others, Sender, Sent};
 use askbox_mailbox::{Decided, RoundAt, Time, Verdict, time};
 use askbox_peers::Progress;
 use askbox_peers::machines::offer_state::{OfferState, Stands};
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 
 /// The answers that were sent, the newest last.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::codex::client::Client;
 use crate::codex::question;
-use crate::codex::reply::{Message, Receipt, Sign};
+use crate::codex::question::{Message, Receipt, Sign};
 use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::waking::JobId;
@@ -16,7 +16,7 @@ use askbox_mailbox::programs::{CODEX, Facts};
 use askbox_mailbox::{Error, Result, RoundId};
 use askbox_run::Reply;
 use askbox_run::asking::beside::{Program, Sent};
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::asking::request;
 
 /// How long the daemon may take to describe the session of a request.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::codex::asker::{Asker, Key, Open, Subject};
 use crate::codex::client::Client;
 use crate::codex::news;
-use crate::codex::reply::Sign;
+use crate::codex::question::Sign;
 use crate::codex::request::Request;
 use crate::codex::telling::Telling;
 use crate::codex::waking::{JobId, Waking};
@@ -17,7 +17,7 @@ use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Result, wake};
 use askbox_run::asking::beside::{Dialogs, LOOK_EVERY};
-use askbox_run::asking::end::End;
+use askbox_run::asking::receipt::End;
 use askbox_run::{Desk, log};
 
 /// The longest wait for a message while a session may be woken.

@@ -11,9 +11,7 @@
 //! | `client` | one connection: WebSocket over the daemon's Unix socket |
 //! | `request` | a request of the daemon, as the call that a person is shown |
 //! | `threads` | what is known of the daemon's sessions |
-//! | `question` | the question that a request becomes |
-//! | `reply` | a person's answer as the reply to the daemon |
-//! | `untold` | why a session is not told of its answer, for people who look |
+//! | `question` | the question that a request becomes; a person's answer as the reply to the daemon |
 //! | `news` `telling` `waking` | the news for a session, which gets one turn with them |
 //! | `asker` | the daemon as a program that asks |
 //! | `bridge` | all requests of one connection |
@@ -29,13 +27,11 @@ mod client;
 pub mod fuzzed;
 mod news;
 mod question;
-mod reply;
 mod request;
 mod service;
 mod sessions;
 mod telling;
 mod threads;
-mod untold;
 mod waking;
 mod wire;
 
@@ -83,7 +79,7 @@ pub fn run(args: Codex, context: &Context) -> Result<u8> {
         return service::serve_until_told(&mailbox, &context.config()?).map(|()| 0);
     };
     match about.as_deref().filter(|session| !session.is_empty()) {
-        Some(session) => print(untold::because(session)),
+        Some(session) => print(telling::because(session)),
         None => print(codex::folder().map_or(Ok(None), |folder| sessions::all(&folder, args.within))),
     }
 }

@@ -1,19 +1,26 @@
 //! A turn that a session of Codex is given, on record before it is sent. So a watcher that dies in between leaves what it was about to say, and
 //! the next one looks in the session whether it was said. Its answers are claimed before it is sent, so that no person starts an agent with one
 //! of them in the same moment.
+//!
+//! The reason why a session of Codex is not told of its answer, for people who look. Looking changes no session and starts no daemon.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
+use crate::codex::client::Client;
 use crate::codex::news::{self, Line};
-use crate::codex::wire::ThreadId;
+use crate::codex::sessions;
+use crate::codex::wire::{self, Status, ThreadId};
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Folder, Mailbox, Result, RoundId, SessionId, disk, wake};
 use askbox_run::attempt::record::Claimant;
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_run::{Desk, record};
+use askbox_watch::codex;
 
 /// The maximum size of the file, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -149,4 +156,27 @@ impl Claims {
         }
         Ok(all)
     }
+}
+
+/// How long the daemon may take to answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Says why the daemon tells this session nothing. `None` if it does once the session rests.
+///
+/// # Errors
+/// If the daemon does not answer within a second, or not as expected.
+pub(super) fn because(session: &str) -> Result<Option<&'static str>> {
+    let Some(folder) = codex::folder() else { return Ok(None) };
+    let session = session.to_owned();
+    let found = sessions::in_time(&folder, PATIENCE, move |mut client: Client, until| {
+        client.call(1, "thread/read", &json!({ "threadId": session }), until)
+    })?;
+    Ok(match found {
+        None => Some("codex's daemon is not running"),
+        Some(Err(_)) => Some("codex's daemon does not have the session"),
+        Some(Ok(read)) => {
+            let is_away = wire::thread(&read).is_some_and(|thread| thread.status == Status::NotLoaded);
+            is_away.then_some("codex's daemon has put the session away")
+        }
+    })
 }

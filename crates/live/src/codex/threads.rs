@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::codex::wire::{FileChange, Item, Thread, ThreadId};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
 use askbox_mailbox::text;
-use askbox_run::asking::place::LONGEST_NAME;
+use askbox_run::asking::posted::LONGEST_NAME;
 
 /// The sessions, by their ids.
 #[derive(Debug, Default)]

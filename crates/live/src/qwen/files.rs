@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::qwen::folder::Folder;
 use crate::qwen::lines::{Begin, Line, Response, results};
-use crate::qwen::request::{EVENT, ID, is_left_to_the_terminal};
+use crate::qwen::lines::{EVENT, ID, is_left_to_the_terminal};
 use crate::request::RUNNING;
 use crate::wire::{self, Asked, Incoming, Outgoing, Part, PartState, RequestId, Session};
 use askbox_mailbox::{ProcessHandle, Result, disk};
@@ -221,7 +221,7 @@ impl Read for UntilEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qwen::request;
+    use crate::qwen::lines;
     use askbox_run::asking::request::Request;
 
     const REQUEST: &str = "9895aefe-423d-4fe5-b040-97b71fad57ba";
@@ -255,7 +255,7 @@ mod tests {
         begins(files, PROTOCOL);
         let mut told = hears(files, &asks("run_shell_command", "Allow Command"));
         let Some(Incoming::Asked(asked)) = told.pop() else { panic!("it asks") };
-        request::read(*asked).unwrap()
+        lines::read(*asked).unwrap()
     }
 
     fn success(allowed: bool) -> Value {
@@ -295,7 +295,7 @@ mod tests {
         line["request"]["permission_suggestions"][0]["description"] = "It leaves the folder\nExecute: touch a".into();
         line["request"]["blocked_path"] = "/etc".into();
         let Some(Incoming::Asked(asked)) = hears(&mut files, &line).pop() else { panic!("it asks") };
-        let shown = Value::Object(request::read(*asked).unwrap().1.input);
+        let shown = Value::Object(lines::read(*asked).unwrap().1.input);
         let right = json!({"command": "touch a", "qwen.dialog": "It leaves the folder\nExecute: touch a", "qwen.blocked_path": "/etc"});
         assert_eq!(shown, right);
     }
@@ -311,7 +311,7 @@ mod tests {
         assert!(hears(&mut files, &asks("ask_user_question", "Allow")).is_empty());
         assert!(hears(&mut files, &asks("exit_plan_mode", "Approve Plan")).is_empty());
         let Some(Incoming::Asked(asked)) = hears(&mut files, &asks("new_tool", "Allow")).pop() else { panic!("it asks") };
-        assert!(request::read(*asked).is_err(), "the kind of the dialog is not known");
+        assert!(lines::read(*asked).is_err(), "the kind of the dialog is not known");
         let other = json!({"type": "control_request", "request_id": REQUEST, "request": {"subtype": "new_kind"}});
         assert!(matches!(hears(&mut files, &other)[..], [Incoming::Failed { id: None, .. }]));
         assert!(matches!(files.read(b"no json\n")[..], [Incoming::Failed { id: None, .. }]));

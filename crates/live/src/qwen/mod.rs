@@ -10,8 +10,7 @@
 //! | `start` | becomes `qwen` |
 //! | `folder` | the private folder and its two files |
 //! | `files` | Qwen's events, and the replies |
-//! | `lines` | the lines of Qwen that matter |
-//! | `request` | a request, as the call that a person is shown |
+//! | `lines` | the lines of Qwen that matter; a request, as the call that a person is shown |
 //!
 //! Measured with Qwen 0.24.4: its protocol says that an allowed call was taken. It is silent about a refused call. So a refusal is sent
 //! again until Qwen says that the call has ended.
@@ -19,6 +18,5 @@
 mod arguments;
 pub(super) mod files;
 pub(super) mod folder;
-mod lines;
-pub(super) mod request;
+pub(super) mod lines;
 pub(super) mod start;

@@ -14,8 +14,7 @@
 //! | [`checks`] | decides whether a question is valid, whether an answer fits it, and which option a person means |
 //! | [`checkpoint`] | the checkpoint document |
 //! | [`dotted_path`], [`shell_export`] | access to a checkpoint's fields by path, and by shell variables |
-//! | [`workflow`] | the record of a workflow |
-//! | [`awaited`] | a workflow that waits for another one |
+//! | [`awaited`] | a workflow that waits for another one; the record of a workflow |
 
 pub mod answer;
 pub mod asked;
@@ -31,4 +30,3 @@ pub mod question;
 pub mod shell_export;
 pub mod shown;
 pub mod until;
-pub mod workflow;

@@ -7,7 +7,7 @@
 //! 3. Write the answered document under a temporary name.
 //! 4. Write `user_answer` into the workflow's checkpoints, durably.
 //! 5. Link the document to `answered/WORKFLOW.json`, never replacing. This is **the commit point**, which decides every race.
-//! 6. Retire the copy in `pending/` (see [`crate::transitions::retire`]), and remove the question's timers.
+//! 6. Retire the copy in `pending/` (see [`crate::transitions::settle`]), and remove the question's timers.
 //!
 //! If the answer is to be signed, it is checked and signed before these steps, without the lock, because a person may have to touch
 //! a token. Under the lock, the question must still be the one that was signed.
@@ -23,16 +23,16 @@ use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Lock, Placed};
 use crate::documents::answer::{Answer, AnswerValue};
+use crate::documents::awaited::{Grant, MOST_STANDING};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::approval::{ONCE, WORKFLOW};
 use crate::documents::fields::shown_hash::Shown;
 use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
-use crate::documents::workflow::{Grant, MOST_STANDING};
 use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::transitions::{answered_by_hand, retire, settle, too_late};
+use crate::transitions::{answered_by_hand, settle, too_late};
 use crate::trust::withdrawn;
 use crate::who::caller::Caller;
 use crate::{attachments, read_question, round, wake, workflows};
@@ -342,7 +342,7 @@ impl Decided<'_> {
                 return Err(other.map_or_else(|e| e, |_| too_late::earlier_answer_waits(mailbox, &round)));
             }
         }
-        if let Err(e) = retire::retire_pending(mailbox, &round, answer.at) {
+        if let Err(e) = settle::retire_pending(mailbox, &round, answer.at) {
             warning.get_or_insert(format!("the answer is safe, but its question stays in pending/ until the next look: {e}"));
         }
         timers::disarm(mailbox, &document.typed, &round);

@@ -10,16 +10,14 @@
 //! | [`accept`] | `pending/` → `answered/`, by an answer |
 //! | `offered` | `pending/` → `answered/`, by an answer from another machine |
 //! | [`answered_by_hand`] | a file that another program moved into `answered/` is completed, or moved back |
-//! | [`undo`] | `answered/` → `pending/`: an answer is taken back |
-//! | `refuse` | `answered/` → `pending/`: an answer that the operator does not trust is refused |
+//! | [`undo`] | `answered/` → `pending/`: an answer is taken back, or refused because the operator does not trust it |
 //! | `expire` | the event comes that a question waits for, or its time ends |
 //! | [`withdraw`] | `pending/` → `closed/`, by the asker or the user |
 //! | [`close`] | `pending/`, `running/` or `parked/` → `closed/` |
 //! | `too_late` | the errors for an answer that comes too late; a step of [`accept`] |
-//! | [`settle`] | completes a transition that another process left half done |
+//! | [`settle`] | completes a transition that another process left half done; removes the pending copy of an answered question, also as a step of [`accept`] |
 //! | [`replayed`] | copies of answers that were taken back, beside the question's own file |
 //! | [`quarantined_round`] | finds answered and claimed rounds whose file lies in `quarantine/` |
-//! | [`retire`] | removes the pending copy of an answered question; a step of [`accept`] and [`settle`] |
 //!
 //! `answered/` → `running/` is the claim: see `run::claim`.
 
@@ -31,9 +29,7 @@ pub mod intake;
 pub mod offered;
 pub mod post;
 pub mod quarantined_round;
-pub mod refuse;
 pub mod replayed;
-pub mod retire;
 pub mod settle;
 mod too_late;
 pub mod undo;

@@ -9,7 +9,7 @@ use crate::documents::question::{MAX_UNTIL_CLOSED, QuestionDocument};
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::{closings, near_id};
+use crate::listing::{closings, list};
 use crate::round::Round;
 use crate::who::caller::Caller;
 use crate::{disk, read_question, round};
@@ -36,7 +36,7 @@ pub(super) fn nothing_pending(
     expected: Option<QuestionId>,
     reply: Answer,
 ) -> Error {
-    let Some(last) = round::latest(mailbox, workflow) else { return near_id::never_asked(mailbox, workflow) };
+    let Some(last) = round::latest(mailbox, workflow) else { return list::never_asked(mailbox, workflow) };
     let first = last.document.typed.answer.as_ref();
     let hint = ("look at it", format!("ask-answer show {workflow}"));
     if let Some(first) = first.filter(|a| a.is_a_persons()) {

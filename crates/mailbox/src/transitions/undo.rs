@@ -11,10 +11,23 @@
 //!
 //! If the program dies after step 2, the next undo or post does the rest. The watcher also does it, as for every question without
 //! an answer in `answered/`: see [`super::answered_by_hand`].
+//!
+//! Also the same transition of an answer that does not count: the operator does not trust it (see
+//! [`trust`](crate::trust)).
+//!
+//! The steps, under the workflow's lock:
+//! 1. Keep a copy of the document in `quarantine/`, with the reason beside it.
+//! 2. Replace `answered/WORKFLOW.json` by the question without its answer, with `taken_back`. This is **the commit point**.
+//! 3. Remove the answer from the checkpoints, move the file to `pending/`, and make its timers. Steps 2 and 3 are those of an
+//!    undo.
+//!
+//! If the program dies before step 2, the next claimant refuses the answer again, and the copy is already there. So the question
+//! waits for an answer that counts, and the refused answer is not lost.
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
 use crate::disk::{self, Placed};
+use crate::document::Stored;
 use crate::documents::answer::Answer;
 use crate::documents::asked::OnExpiry;
 use crate::documents::closing::TakenBack;
@@ -23,10 +36,10 @@ use crate::due::timers;
 use crate::error::{Error, Result};
 use crate::id::{QuestionId, RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::time;
 use crate::transitions::{answered_by_hand, settle};
+use crate::trust::policy::WhyRefused;
 use crate::trust::withdrawn;
-use crate::{read_question, round};
+use crate::{quarantine, read_question, round, text, time};
 
 /// An answer that was taken back.
 #[derive(Debug)]
@@ -207,4 +220,33 @@ fn is_a_persons(workflow: &WorkflowId, answer: &Answer) -> Result<()> {
     }
     let hint = ("tell the agent when it asks again, or stop its run", format!("relaunch stop {workflow}"));
     Err(Error::conflict(format!("nobody answered {workflow}: it was {}", answer.who()), hint))
+}
+
+/// The beginning of the reason in `quarantine/`.
+pub const REFUSED: &str = "its answer was refused: ";
+
+/// Refuses the answer of a complete document in `answered/`, because of `why`. A document without an answer stays as it is. The
+/// caller holds the workflow's lock and has settled the workflow.
+///
+/// # Errors
+/// [`Error::Failed`] if the quarantine has no name left for the copy. [`Error::Io`] if the system refuses.
+pub fn refuse(mailbox: &Mailbox, lock: &WorkflowLock, document: QuestionDocument, round: &RoundId, why: &WhyRefused) -> Result<()> {
+    let path = mailbox.document(Folder::Answered, lock.workflow());
+    let Some(answer) = document.typed.answer.clone() else { return Ok(()) };
+    let entry = Entry::about_round("refused", round).answer(document.typed.hash().ok(), &answer).by(&answer.by);
+    let bytes = disk::read(&path, <crate::Question as Stored>::LARGEST)?;
+    let reason = format!("{REFUSED}{} ({})", why.0, text::one_line(&answer.said_by()));
+    let kept = quarantine::keep_copy(mailbox, &path, &bytes, &reason)?;
+    let kept = text::file_name(kept.file_name().unwrap_or_default());
+    match without_answer(mailbox, document, round, "askbox", Some(&why.0)) {
+        Ok(_) => {}
+        // The document is too long for pending/.
+        Err(Error::Invalid { .. }) => {
+            quarantine::quarantine(mailbox, &path, round.workflow.file_name(), &reason)?;
+        }
+        Err(e) => return Err(e),
+    }
+    audit::record(mailbox, entry.why(format!("{}; see quarantine/{kept}.reason", why.0)));
+    tracing::warn!(event = "refused", workflow = %round.workflow, "an answer of {}: {}; see quarantine/{kept}.reason", round.workflow, why.0);
+    Ok(())
 }

@@ -6,7 +6,7 @@ use crate::documents::closing::{Closed, Closing};
 use crate::error::{Error, Result};
 use crate::id::{RoundId, WorkflowId};
 use crate::layout::{Folder, Mailbox};
-use crate::listing::near_id;
+use crate::listing::list;
 use crate::round;
 use crate::transitions::{close, settle};
 
@@ -23,7 +23,7 @@ pub fn withdraw(mailbox: &Mailbox, workflow: &WorkflowId, by: &str, why: Option<
     match settle::settled_pending(mailbox, &lock) {
         Ok(document) => close::pending(mailbox, &lock, document, Closing::now(Closed::Withdrawn, by, why)),
         Err(e) if e.is_missing_file() => Err(match round::latest(mailbox, workflow) {
-            None => near_id::never_asked(mailbox, workflow),
+            None => list::never_asked(mailbox, workflow),
             Some(round) => {
                 let state = round.document.typed.closed.map_or(round.folder.name(), |c| c.state.word());
                 let problem = format!("the question of {workflow} is no longer pending: it is {state}");

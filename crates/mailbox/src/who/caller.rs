@@ -4,15 +4,24 @@
 //! what it may decide. No surface has rules of its own. `docs/dev/architecture.md` holds the whole table, and a test tries every cell
 //! of it.
 //!
+//! It also checks whether a process or a question belongs to the run that it names. The run's record decides: see
+//! [`crate::documents::fields::asked_in`].
+//!
 //! # Limitations
 //! A process of the same user can hide where it comes from: it may fake a name, a parent and a terminal.
 
+use serde::Deserialize;
+
 use crate::documents::answer::{Answer, AnswerValue, BY_DEFAULT, BY_EVENT};
+use crate::documents::fields::asked_in::{AskedIn, NonceHash};
 use crate::documents::fields::through::Through;
 use crate::documents::question::Question;
 use crate::error::{Error, Result};
+use crate::id::{QuestionId, SessionId, WorkflowId};
+use crate::layout::{MAX_RUN, Mailbox};
 use crate::trust::matter::Matter;
 use crate::trust::{Signer, signed_bytes};
+use crate::{disk, document};
 
 pub use crate::platform::ancestry::Below;
 
@@ -230,6 +239,41 @@ pub fn check_name(by: &str) -> Result<()> {
         let hint = "give another name: --by NAME";
         Err(Error::usage(format!("`{name}` is no person's name: answers by `{name}` are those that nobody gave"), hint))
     })
+}
+
+/// The fields of a run's record that prove the session and the nonce.
+#[derive(Deserialize)]
+struct Record {
+    workflow_id: WorkflowId,
+    question_id: QuestionId,
+    attempt: u32,
+    session_id: SessionId,
+    nonce_hash: Option<NonceHash>,
+}
+
+/// Returns the session of a run. `None` if the run does not exist, or if the proof is not one of that run.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) or [`Error::Invalid`](crate::error::Error::Invalid) if the record exists and cannot be
+/// read now.
+pub fn session(mailbox: &Mailbox, AskedIn { run, proof }: &AskedIn) -> Result<Option<SessionId>> {
+    let Some(bytes) = disk::if_there(disk::read(&mailbox.attempt(run).join("run.json"), MAX_RUN))? else { return Ok(None) };
+    let is_it = |r: &Record| {
+        (&r.workflow_id, r.question_id, r.attempt) == (&run.round.workflow, run.round.question, run.attempt)
+            && r.nonce_hash == Some(proof.hash())
+    };
+    Ok(document::json::<Record>(&bytes).filter(is_it).map(|r| r.session_id))
+}
+
+/// True if a question was asked in a run of the workflow that it names as its parent, and by the session that it names.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) or [`Error::Invalid`](crate::error::Error::Invalid) if the record of that run exists and
+/// cannot be read now.
+pub fn is_proven(mailbox: &Mailbox, question: &Question) -> Result<bool> {
+    let asked_in = question.asked_in.as_ref().filter(|asked| question.parent.as_ref() == Some(&asked.run.round.workflow));
+    let session = asked_in.map(|asked| session(mailbox, asked)).transpose()?.flatten();
+    Ok(session.is_some() && session == question.session_id)
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 //! | file | idea |
 //! |---|---|
 //! | [`connection`] | the connection to the database: its address, TLS, errors in words |
-//! | [`migrate`] | the schema as numbered files, in the folder `migrations`. Brings a database up to date, and refuses one of another version |
-//! | [`roles`] | the statements that make a host's or a person's role |
+//! | [`migrate`] | the schema as numbered files, in the folder `migrations`. Brings a database up to date, and refuses one of another version; the statements that make a host's or a person's role |
 //! | [`partitions`] | one partition for each week: makes them ahead, and removes old ones |
 //! | [`host`] | the process of a host: projects questions, decides offers |
 
@@ -14,4 +13,3 @@ pub mod connection;
 pub mod host;
 pub mod migrate;
 pub mod partitions;
-pub mod roles;

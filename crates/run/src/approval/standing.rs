@@ -8,8 +8,8 @@ use crate::words;
 use crate::words::inserted::at_the_end;
 use askbox_config::ToolRule;
 use askbox_mailbox::audit::Entry;
+use askbox_mailbox::documents::awaited::{Grant, MOST_STANDING, Workflow};
 use askbox_mailbox::documents::fields::approval::CallHash;
-use askbox_mailbox::documents::workflow::{Grant, MOST_STANDING, Workflow};
 use askbox_mailbox::transitions::replayed;
 use askbox_mailbox::{Caller, Mailbox, Policy, Question, Result, RoundId, WorkflowId, WorkflowLock, audit, round, text, time, workflows};
 

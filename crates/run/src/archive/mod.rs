@@ -14,11 +14,9 @@
 //! |---|---|
 //! | `name` | the names of archived rounds |
 //! | `newest` | the archived rounds, the newest first |
-//! | `packed` | writes and reads the file of a round |
-//! | `logs` | archives logs: the audit trail, bookings |
+//! | `packed` | writes and reads the file of a round; archives logs: the audit trail, bookings |
 //! | `state` | the size of all archives, and whether they are whole |
 
-mod logs;
 mod name;
 mod newest;
 mod packed;
@@ -26,9 +24,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use logs::take_in;
 pub use name::folder;
 pub(crate) use name::{ArchivedRound, month_of, months, rounds_of};
 pub(crate) use newest::NewestArchived;
-pub(crate) use packed::{content, each_line, write};
+pub(crate) use packed::{content, each_line, take_in, write};
 pub use state::{ArchiveState, damage_of, state};

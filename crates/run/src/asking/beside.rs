@@ -13,9 +13,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use crate::asking::end::End;
 use crate::asking::hold::Look;
 use crate::asking::posted::Posted;
+use crate::asking::receipt::End;
 use crate::asking::reply::Reply;
 use crate::asking::request::Request;
 use crate::claim::{Claim, OnRecord};

@@ -30,21 +30,17 @@
 //! | `beside` | the driver for a dialog that stays open at its terminal |
 //! | `hold` | the driver for an asker that waits while its process lives |
 //! | `defer` | the driver for a call that waits in its session while no process runs |
-//! | `posted` | the question beside a dialog, held by the process that takes its answer |
-//! | `end` | the three ends of an answer that was sent, and their words |
-//! | `receipt` | the receipt in a session's transcript says whether an answer reached its dialog |
+//! | `posted` | the question beside a dialog, held by the process that takes its answer; the project and the branch of a dialog, and the workflow of its question |
+//! | `receipt` | the receipt in a session's transcript says whether an answer reached its dialog; the three ends of an answer that was sent, and their words |
 //! | `orphans` | questions and answers whose process is gone |
-//! | `place` | the project and the branch of a dialog, and the workflow of its question |
 //! | `next_prompt` | a late answer as the next prompt of its session |
 
 pub mod beside;
 pub mod defer;
-pub mod end;
 pub mod form;
 pub mod hold;
 pub mod next_prompt;
 pub mod orphans;
-pub mod place;
 pub mod posted;
 pub mod questions;
 pub mod receipt;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::asking::end::End;
+use crate::asking::receipt::End;
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::transitions::withdraw;

@@ -1,15 +1,18 @@
 //! Closes the round of an answer that a hook gave to a session's dialog, once the session's transcript tells its end: *confirmed* if it has
 //! the receipt, *too late* if it shows another decision. Until then the round stays in `running/`, and nobody says how it ended.
+//!
+//! The three ends of an answer that was sent to a session's dialog, in the words of every view. Without proof from the
+//! session, its transcript or a person, an answer is *sent, not known yet*, for however long. No end follows from a time.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::approval;
-use crate::asking::end::{self, End};
+use crate::approval::{self, permit};
 use crate::attempt::record::{Run, RunState};
-use crate::claim::{Claim, inline};
+use crate::claim::{Claim, OnRecord, inline};
 use askbox_agent::dialog::{Call, Taken, newest_call};
 use askbox_agent::{subagents, transcript};
 use askbox_mailbox::documents::fields::approval::CallHash;
@@ -17,7 +20,8 @@ use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::transitions::close;
 use askbox_mailbox::{
-    Closed, Closing, Folder, Lock, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, ToolCall, disk, read_question,
+    Closed, Closing, Folder, Lock, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, ToolCall, WorkflowId, disk,
+    read_question,
 };
 
 /// How long a process waits for the receipt. Behind that, a watcher looks for it.
@@ -83,7 +87,7 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         // The hook was killed before its claim was on record, so it has printed nothing.
         let Some(question) = document.typed.question_id else { return Ok(false) };
         let workflow = mailbox.lock(&document.typed.workflow_id)?;
-        let closing = Closing::now(Closed::Superseded, CLAUDE.by, Some(end::NOT_SENT.into()));
+        let closing = Closing::now(Closed::Superseded, CLAUDE.by, Some(NOT_SENT.into()));
         return close::claimed(mailbox, &workflow, Folder::Running, question, closing).map(|()| true);
     };
     let leaves_receipt = !Facts::of(&document.typed).asks_again;
@@ -93,7 +97,7 @@ pub fn by_receipt(mailbox: &Mailbox, document: QuestionDocument, last: Option<Ru
         RunState::Claimed => Receipt::of(&document.typed).look(&run),
         // Only the round's move to `closed/` is missing.
         RunState::Delivered => End::Confirmed,
-        _ => End::TooLate { why: run.why.clone().unwrap_or_else(|| end::NOT_SENT.into()) },
+        _ => End::TooLate { why: run.why.clone().unwrap_or_else(|| NOT_SENT.into()) },
     };
     let is_known = end != End::NotKnownYet;
     end.close(Claim::with_lock(document, run, lock), mailbox, CLAUDE.by).map(|()| is_known)
@@ -166,6 +170,82 @@ impl Receipt {
             // The receipt stands before the next turn of the model.
             None if call.has_gone_on() => End::too_late("the call was decided at its terminal, and has its result"),
             None => End::NotKnownYet,
+        }
+    }
+}
+
+/// The end, as it is known now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum End {
+    /// The session has taken the answer.
+    Confirmed,
+    /// The answer did not reach its session.
+    TooLate {
+        /// Who was first, with what; or why the answer could not be given. A sentence about "it", the answer.
+        why: String,
+    },
+    /// The answer was sent, and nobody has told what became of it.
+    #[serde(rename = "sent")]
+    NotKnownYet,
+}
+
+/// The words for [`End::NotKnownYet`].
+pub const NOT_KNOWN_YET: &str = "sent, not known yet: the session has not shown if it took the answer";
+/// The reason if the session asks the same again, so that it has not taken the answer.
+pub const ASKS_AGAIN: &str = "it did not reach the session, which asks the same again";
+/// The reason if the process that took the answer ended before it sent it.
+pub const NOT_SENT: &str = "it was not sent: the process beside the dialog ended before that";
+
+/// The commands for a person who knows how a sent answer ended.
+pub fn if_you_know(workflow: &WorkflowId) -> String {
+    format!("if you know that the session took it: relaunch done {workflow}; if it did not: relaunch drop {workflow}")
+}
+
+impl End {
+    /// The answer came too late: the dialog had ended in this way.
+    pub fn too_late(how: &str) -> Self {
+        Self::TooLate { why: format!("it came too late: {how}") }
+    }
+
+    /// The answer was claimed, and was not given to its session.
+    pub fn not_given(why: &str) -> Self {
+        Self::TooLate { why: format!("it could not be given to the session, whose dialog stays open: {why}") }
+    }
+
+    /// The end of the answer to a dialog's question.
+    pub fn of(question: &Question) -> Self {
+        match &question.closed {
+            None => Self::NotKnownYet,
+            Some(Closing { state: Closed::Delivered, .. }) => Self::Confirmed,
+            Some(Closing { why, state, .. }) => Self::TooLate { why: why.clone().unwrap_or_else(|| state.in_a_sentence().to_owned()) },
+        }
+    }
+
+    /// The end in words, for whoever sent the answer.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Confirmed => "confirmed: the session has taken the answer".to_owned(),
+            Self::TooLate { why } => why.clone(),
+            Self::NotKnownYet => NOT_KNOWN_YET.to_owned(),
+        }
+    }
+
+    /// Closes the claimed round with this end. As long as the end is not known, the round stays open: whoever learns the end closes it.
+    ///
+    /// # Errors
+    /// If the round cannot be closed now.
+    pub fn close(&self, claim: Claim<OnRecord>, mailbox: &Mailbox, by: &str) -> Result<()> {
+        match self {
+            Self::Confirmed => {
+                let round = claim.round();
+                if let Some(answer) = claim.document.typed.answer.as_ref().filter(|_| permit::is_used(mailbox, &round)) {
+                    permit::record(mailbox, &round, answer);
+                }
+                claim.delivered(mailbox, by)
+            }
+            Self::TooLate { why } => claim.superseded(mailbox, by, why),
+            Self::NotKnownYet => Ok(()),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::approval::ask;
 use crate::approval::call::Call;
 use crate::asking::form::Elicited;
-use crate::asking::place::{self, LONGEST_NAME};
+use crate::asking::posted::{self, LONGEST_NAME};
 use crate::asking::questions;
 use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
@@ -33,7 +33,7 @@ pub enum Subject {
 /// A request that a person can answer beside the dialog at its terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Each request has a workflow of its own: see [`place::workflow`].
+    /// Each request has a workflow of its own: see [`posted::workflow`].
     pub workflow: WorkflowId,
     /// The session that a person has begun.
     pub session: SessionId,
@@ -122,7 +122,7 @@ impl Request {
     }
 
     fn live(&self, facts: &Facts, since: Time) -> Live {
-        let (project, branch) = place::project(&self.folder);
+        let (project, branch) = posted::project(&self.folder);
         let live = Live {
             session: self.session,
             program: facts.name.into(),

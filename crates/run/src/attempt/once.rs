@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::attempt::record::{self, RunState};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
-use askbox_mailbox::{AttemptId, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, Time, asked_within, disk, document, text, time};
+use askbox_mailbox::{AttemptId, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, Time, caller, disk, document, text, time};
 
 /// How the names of the marks in `runs/W/Q` begin.
 pub const PREFIX: &str = "once.";
@@ -64,7 +64,7 @@ pub fn mark(mailbox: &Mailbox, caller: Option<AskedIn>, call: &str) -> Result<Op
 fn live(mailbox: &Mailbox, caller: Option<AskedIn>) -> Result<AttemptId> {
     let usage = |problem: String| Error::usage(problem, "call it in a process that a run of askbox has started");
     let caller = caller.ok_or_else(|| usage("no run of askbox calls this, so there is no round to mark the call in".into()))?;
-    if asked_within::session(mailbox, &caller)?.is_none() {
+    if caller::session(mailbox, &caller)?.is_none() {
         return Err(usage(format!("$ASKBOX_NONCE does not prove that this is a process of {}", caller.run)));
     }
     let AttemptId { round, attempt } = &caller.run;

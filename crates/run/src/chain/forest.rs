@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::money::workflow_cost;
 use crate::story::{OpenWorkflows, Story, Teller};
 use askbox_mailbox::family::lineage::{Family, Kin, Links};
-use askbox_mailbox::listing::near_id;
 use askbox_mailbox::{
     Error, Folder, Mailbox, Result, Time, WorkflowId, awaits, disk, lineage, list, quarantined_round, read_question, round,
 };
@@ -80,7 +79,7 @@ pub fn check_known(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     if is_known {
         Ok(())
     } else {
-        let meant = near_id::did_you_mean(mailbox, workflow);
+        let meant = list::did_you_mean(mailbox, workflow);
         Err(Error::not_found(format!("nothing is known of {workflow}"), format!("{meant}list the workflows: askbox tree --all")))
     }
 }

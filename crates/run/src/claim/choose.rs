@@ -14,7 +14,7 @@ use crate::process::programs;
 use askbox_config::Config;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
-use askbox_mailbox::transitions::refuse;
+use askbox_mailbox::transitions::undo;
 use askbox_mailbox::trust::policy::WhyRefused;
 use askbox_mailbox::{Folder, Lock, Mailbox, Policy, Question, QuestionId, Result, RoundId, Through, WorkflowId, disk, list, settle};
 
@@ -146,7 +146,7 @@ fn choose(mailbox: &Mailbox, workflow: &WorkflowId, by: By<'_>) -> Result<ClaimA
     // If the pending copy of this round stayed behind, it would look like the next round.
     settle::settle(mailbox, &lock)?;
     if let Err(why) = by.judge(&document.typed) {
-        refuse::refuse(mailbox, &lock, document, &round, &why)?;
+        undo::refuse(mailbox, &lock, document, &round, &why)?;
         return refused(Refusal::NotTrusted(why));
     }
     if let Some(refusal) = left_to_another(mailbox, by, &document.typed, &round)? {

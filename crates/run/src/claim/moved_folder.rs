@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use askbox_mailbox::documents::workflow::Workflow;
+use askbox_mailbox::documents::awaited::Workflow;
 
 /// The most names that are looked at in one folder.
 const MOST: usize = 10_000;

@@ -14,9 +14,9 @@ use askbox_agent::claude::{self, CONFIG_DIR};
 use askbox_agent::session_size::{self, SessionSize};
 use askbox_agent::transcript;
 use askbox_config::{Config, Mode, Runner, RunnerKind};
-use askbox_mailbox::documents::workflow::Workflow;
+use askbox_mailbox::documents::awaited::Workflow;
 use askbox_mailbox::{
-    Content, Folder, Mailbox, Question, Result, RoundId, SessionId, Time, WorkflowId, asked_within, disk, list, time, workflows,
+    Content, Folder, Mailbox, Question, Result, RoundId, SessionId, Time, WorkflowId, caller, disk, list, time, workflows,
 };
 
 pub use askbox_agent::transcript::FIRST_MESSAGE;
@@ -233,7 +233,7 @@ fn session_of_asker(mailbox: &Mailbox, question: &Question, known: Option<&Workf
         (None, None) => return Ok(Asker::NotOurs),
     };
     Ok(match &question.parent {
-        Some(parent) if asked_within::is_proven(mailbox, question)? => Asker::Session { id, of: Some(parent.clone()) },
+        Some(parent) if caller::is_proven(mailbox, question)? => Asker::Session { id, of: Some(parent.clone()) },
         Some(parent) => Asker::NotProven(parent.clone()),
         None => Asker::NotOurs,
     })

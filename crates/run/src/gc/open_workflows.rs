@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::delivery;
-use askbox_mailbox::transitions::retire;
+use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{Folder, Mailbox, Result, RoundId, WorkflowId, awaits, disk, lineage, list, quarantined_round, read_question};
 
 /// The workflows that were not over when the gc began.
@@ -41,7 +41,7 @@ impl OpenWorkflows {
         workflows.extend(quarantined_round::all(mailbox)?.into_iter().map(|held| held.workflow));
         // Questions that are being retired, or whose retirement a crash interrupted.
         let retired = list::hidden_names(mailbox, Folder::Pending)?;
-        workflows.extend(retired.iter().filter_map(|name| Some(retire::retired_round(name)?.workflow)));
+        workflows.extend(retired.iter().filter_map(|name| Some(settle::retired_round(name)?.workflow)));
         for parent in awaits::parents(mailbox)? {
             workflows.extend(awaits::of_parent(mailbox, &parent)?.into_iter().map(|w| w.typed.child));
             workflows.insert(parent);

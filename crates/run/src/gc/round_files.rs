@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::activity::so_far;
 use crate::approval::call;
 use crate::attempt::used_answer::MARKS;
-use crate::attempt::{acp_session, fetched, once, unasked};
+use crate::attempt::{acp_session, once, unasked, used_answer};
 use crate::process::agent_lock;
 use crate::prompt::round_input;
 use askbox_mailbox::disk::TEMPORARY_PREFIX;
@@ -28,7 +28,7 @@ const OF_AN_ATTEMPT: [&str; 14] = [
     "answer.txt",
     round_input::FILE,
     acp_session::FILE,
-    fetched::FILE,
+    used_answer::FILE,
     "handed_over",
     "stop.json",
     "control",

@@ -1,6 +1,6 @@
 //! The words to an agent whose round an earlier attempt began, for a session that does not have that attempt in it.
 
-use crate::attempt::earlier_calls::{EarlierCall, EarlierCalls};
+use crate::attempt::earlier::{EarlierCall, EarlierCalls};
 use crate::words::inserted::{as_json, quoted, within};
 use askbox_agent::events::CallEnd;
 use askbox_mailbox::text;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::attempt::earlier_calls::EarlierCalls;
+use crate::attempt::earlier::EarlierCalls;
 use crate::attempt::record::{Begin, Run};
 use crate::prompt::earlier_attempt::{self, Has};
 use crate::prompt::templates::{FORKED, FRESH, FRESH_WITHOUT_CHECKPOINT, PERHAPS_TOLD, RESUMED, TASK, Value, WOKEN, WOKEN_FRESH, fill};

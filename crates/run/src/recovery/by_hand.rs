@@ -10,7 +10,7 @@ use crate::attempt::suspended_call;
 use crate::delivery::Delivery;
 use crate::process::permitted::WorkFolder;
 use crate::recovery::processes::{self, Left};
-use crate::recovery::{elsewhere, recover};
+use crate::recovery::recover;
 use crate::supervise::stop;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
@@ -117,7 +117,7 @@ pub fn stop_waiting(mailbox: &Mailbox, config: &Config, workflow: &WorkflowId, w
 /// Ends the processes of the round's earlier attempts.
 fn end_processes(mailbox: &Mailbox, run: &Run) -> Result<()> {
     match processes::end(mailbox, run)? {
-        Left::Elsewhere { agent } => Err(elsewhere::error(mailbox, run, &agent)),
+        Left::Elsewhere { agent } => Err(processes::error(mailbox, run, &agent)),
         Left::None | Left::Here => Ok(()),
     }
 }

@@ -6,13 +6,11 @@
 //! | file | idea |
 //! |---|---|
 //! | `recover` | the next step for a round in `running/`, and its next attempt |
-//! | `processes` | the end of all processes of the earlier attempts |
-//! | `elsewhere` | the wait for an agent that this process cannot see |
+//! | `processes` | the end of all processes of the earlier attempts; the wait for an agent that this process cannot see |
 //! | `of_asker` | an asker that comes back for an answer claimed earlier |
 //! | `by_hand` | `relaunch retry`, `relaunch drop`, and `relaunch stop` without a live run |
 
 mod by_hand;
-mod elsewhere;
 pub mod of_asker;
 mod processes;
 mod recover;

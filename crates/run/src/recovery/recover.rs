@@ -16,7 +16,6 @@ use crate::claim::{Claim, plan};
 use crate::delivery::Delivery;
 use crate::money::costs;
 use crate::process::launch;
-use crate::recovery::elsewhere;
 use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
 use askbox_agent::program::AWAITS_PERSON;
@@ -148,8 +147,8 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             }
             match orphans.left(mailbox, &last)? {
                 Left::Here => Ok(Recovered::Orphans),
-                Left::Elsewhere { agent } => elsewhere::wait(mailbox, config, last, &agent).map(Recovered::after_wait),
-                Left::None if last.state == RunState::Running || elsewhere::is_awaited(&last) => {
+                Left::Elsewhere { agent } => processes::wait(mailbox, config, last, &agent).map(Recovered::after_wait),
+                Left::None if last.state == RunState::Running || processes::is_awaited(&last) => {
                     supervisor_died(mailbox, config, &document, last)
                 }
                 Left::None => launch_next(mailbox, config, &document, &last),
@@ -238,7 +237,7 @@ fn first_attempt(mailbox: &Mailbox, config: &Config, document: &QuestionDocument
     }
     record::create(mailbox, &run)?;
     match left {
-        Left::Elsewhere { agent } => elsewhere::wait(mailbox, config, run, &agent).map(Recovered::after_wait),
+        Left::Elsewhere { agent } => processes::wait(mailbox, config, run, &agent).map(Recovered::after_wait),
         _ => Ok(Recovered::Launch(Box::new(run))),
     }
 }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::asking::end;
+use crate::asking::receipt;
 use crate::attempt::failure::Class;
 use crate::attempt::once;
 use crate::attempt::record::{self, Run};
@@ -69,7 +69,7 @@ fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         Standing::Answered => answered(teller, found),
         Standing::Queued => to_launch(teller, found),
         Standing::Retrying | Standing::Throttled | Standing::Orphaned => again(teller, found),
-        Standing::Sent => one(Cause::NotKnownYet, end::NOT_KNOWN_YET, format!("relaunch done {id}")),
+        Standing::Sent => one(Cause::NotKnownYet, receipt::NOT_KNOWN_YET, format!("relaunch done {id}")),
         Standing::Parked => vec![parked(teller, found)],
         Standing::Interrupted => {
             let next = match found.run {

@@ -6,14 +6,13 @@
 //! | `open_workflows` | the stories of all workflows that are not over, one by one |
 //! | `read` | a round's story, from its document and its run's record |
 //! | `state` | a round's state, from the folder that it lies in, its run's record and its locks |
-//! | `reason` | why a round has its state, and what a person is to do, in words |
+//! | `reason` | why a round has its state, and what a person is to do, in words; a round's state in words, from its document alone |
 //! | `awaited` | what a workflow that waits for others needs to go on |
 //! | `hold_ups` | the causes why one round stands still |
 //! | `teller` | tells stories, and keeps what all of them have in common |
 //! | `shape` | the content of a story |
 //! | [`cause`] | the causes that hold all rounds up, with the command that changes each |
 //! | [`begun_with`] | the configuration that the running watcher began with |
-//! | `words` | a round's state in words, from its document alone |
 //! | `kind` | the kinds of causes |
 //! | [`queue`] | the queue of launches: open, paused, or trying one run |
 
@@ -29,13 +28,12 @@ mod reason;
 mod shape;
 mod state;
 mod teller;
-mod words;
 
 pub use hold_ups::no_news_for_codex;
 pub use kind::{Cause, WaitsFor};
 pub use open_workflows::OpenWorkflows;
 pub use read::{state_of, unknown, unreadable, work_of};
+pub use reason::in_words;
 pub use shape::{Mark, Reached, Standing, Story, View, dollars};
 pub use state::standing_of;
 pub use teller::Teller;
-pub use words::in_words;

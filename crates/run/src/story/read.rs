@@ -13,7 +13,6 @@ use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
 use crate::story::teller::Teller;
 use crate::story::{awaited, state};
-use askbox_mailbox::listing::near_id;
 use askbox_mailbox::{
     AnswerValue, Closing, Error, Folder, Lock, Mailbox, QuarantinedRound, Question, Result, RoundId, Time, WorkflowId, awaits, disk, list,
     quarantined_round, read_question, recent_rounds, round, text, time, workflows,
@@ -51,7 +50,7 @@ pub fn state_of(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Standing> {
 
 /// The error for a workflow without rounds.
 pub fn unknown(mailbox: &Mailbox, workflow: &WorkflowId) -> Error {
-    let meant = near_id::did_you_mean(mailbox, workflow);
+    let meant = list::did_you_mean(mailbox, workflow);
     Error::not_found(
         format!("nothing is known of {workflow}"),
         format!(

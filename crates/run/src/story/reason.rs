@@ -1,6 +1,9 @@
 //! Why a round has its state, and what a person is to do, in words.
+//!
+//! A round's state as its folder and its document have it, in words: also for a round of another machine.
 
-use crate::asking::{end, next_prompt};
+use crate::asking::next_prompt;
+use crate::asking::receipt::{self, NOT_KNOWN_YET};
 use crate::attempt::once;
 use crate::attempt::record::{self, Run};
 use crate::delivery;
@@ -9,7 +12,7 @@ use crate::story::hold_ups::{BY_SESSION, Found};
 use crate::story::kind::Cause;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
-use askbox_mailbox::{Mailbox, Question, RoundId, WorkflowId, text, timers};
+use askbox_mailbox::{Folder, Mailbox, Question, Round, RoundId, WorkflowId, text, timers};
 
 /// The words of a story.
 pub(super) struct Reason {
@@ -34,7 +37,7 @@ impl Reason {
                 Some(clauses.join("; also, ") + &earlier.unwrap_or_default())
             }
             Some(_) => also(own().as_deref(), &clauses.join("; also, ")),
-            None if state == Standing::Sent => Some(end::NOT_KNOWN_YET.into()),
+            None if state == Standing::Sent => Some(receipt::NOT_KNOWN_YET.into()),
             None => own(),
         };
         let open = hold_ups.iter().find(|hold_up| hold_up.cause == Cause::MayHaveRun);
@@ -73,7 +76,7 @@ fn own_todo(Found { round, question, run, state }: Found<'_>, to_session: bool, 
         .map(|failure| failure.todo.clone())
         .filter(|todo| !todo.is_empty())
         .or_else(|| (state == Standing::Interrupted).then(|| after_a_stop(&round.workflow, hold_ups)))
-        .or_else(|| (state == Standing::Sent).then(|| end::if_you_know(&round.workflow)))
+        .or_else(|| (state == Standing::Sent).then(|| receipt::if_you_know(&round.workflow)))
         .or_else(|| to_session.then(|| instead_of_its_session(question)))
         .or_else(|| question.closed.as_ref().and_then(|_| next_prompt::offer(question)))
 }
@@ -105,4 +108,24 @@ fn after_a_stop(workflow: &WorkflowId, hold_ups: &[HoldUp]) -> String {
 fn instead_of_its_session(question: &Question) -> String {
     let resume = delivery::resume_command(question).map(|command| format!("resume it: {command}; or ")).unwrap_or_default();
     format!("{resume}start an agent with the answer: relaunch {}", question.workflow_id)
+}
+
+/// A round's state, in words.
+pub fn in_words(found: &Round) -> String {
+    match (&found.document.typed.closed, found.folder) {
+        (Some(closing), _) => {
+            let why = closing.why.as_deref().map_or(String::new(), |why| format!(": {}", text::excerpt(why, 200)));
+            format!("{} by {}{why}", closing.state.word(), text::excerpt(&closing.by, 60))
+        }
+        (None, Folder::Pending) if found.document.typed.until.is_some() => "waiting for its event".into(),
+        (None, Folder::Pending) => "waiting for an answer".into(),
+        (None, Folder::Answered) if found.document.typed.taken_back.is_some() && found.document.typed.answer.is_none() => {
+            format!("its answer was being taken back; to complete that: ask-answer undo {}", found.id.workflow)
+        }
+        (None, Folder::Answered) => "answered; no run has claimed it yet".into(),
+        (None, Folder::Running) if found.document.typed.live.is_some() => NOT_KNOWN_YET.into(),
+        (None, Folder::Running) => "answered; a run has claimed it".into(),
+        (None, Folder::Parked) => "answered; parked".into(),
+        (None, folder) => folder.name().into(),
+    }
 }

@@ -15,7 +15,7 @@ use crate::scope::Served;
 use askbox_mailbox::listing::closings;
 use askbox_mailbox::overview::past_rounds;
 use askbox_mailbox::transitions::intake::{self, Found};
-use askbox_mailbox::transitions::retire;
+use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{
     Due, Error, Folder, Mailbox, Question, QuestionDocument, RoundId, disk, lineage, list, recent_rounds, text, thread, time, timers,
 };
@@ -189,7 +189,7 @@ pub(crate) fn complete_all_posts(served: &Served, dates: &mut Dates) {
 
 /// Completes one of these posts. `name` is a hidden name in `pending/`.
 pub(crate) fn complete_post(served: &Served, dates: &mut Dates, name: &str) {
-    match retire::roll_forward(&served.mailbox, name) {
+    match settle::roll_forward(&served.mailbox, name) {
         Err(e) if e.is_held() => dates.look_later(served.mailbox.folder(Folder::Pending).join(name), pause_after(&e)),
         Err(e) => log::error(&e),
         Ok(()) => {}

@@ -5,6 +5,8 @@
 //! watcher   hello → notice … → waiting N … → receipt of an answer … → end of input
 //! channel           receipt of a notice … → answer …
 //! ```
+//!
+//! The messages to the courier's thread.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,7 +21,7 @@ use crate::news::post::Place;
 use crate::news::record::NEWS_FOLDER;
 use crate::pauses::Pauses;
 use askbox_config::{Means, Notify, Target};
-use askbox_mailbox::{Error, Mailbox, ProcessHandle, Result, document, time};
+use askbox_mailbox::{Error, Mailbox, ProcessHandle, Result, WorkflowId, document, time};
 use askbox_run::programs;
 
 /// The program of all channels of ours.
@@ -238,4 +240,17 @@ pub(super) fn ask(channel: &mut Channel, id: &str, line: &ToChannel) -> Result<(
             }
         }
     }
+}
+
+/// A message to the thread.
+pub(super) enum Note {
+    /// Something may have happened to a workflow.
+    Look(WorkflowId),
+    /// Anything may have happened.
+    LookAtAll,
+    /// A dialog at a terminal may have opened or ended.
+    Dialogs,
+    /// Something came from the channel of a target.
+    Said(String, Said),
+    Leave,
 }

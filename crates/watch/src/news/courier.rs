@@ -8,12 +8,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::news::arrivals::{self, Kind};
+use crate::news::channel::Note;
 use crate::news::channel::{Channel, Hear, Said};
 use crate::news::desk::Desk;
 use crate::news::lines::{ChannelAnswer, FromChannel};
-use crate::news::note::Note;
+use crate::news::post::Present;
 use crate::news::post::{self, Place};
-use crate::news::present::Present;
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
 use crate::news::terminals::{self, Terminals};
 use crate::news::wanted;

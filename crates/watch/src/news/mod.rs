@@ -15,15 +15,13 @@
 //! | file | idea |
 //! |---|---|
 //! | [`courier`] | the thread: look, tell, hear |
-//! | `note` | the messages to the thread |
 //! | `desk` | one target at work |
-//! | `channel` | the program that tells a target's people, and hears them |
+//! | `channel` | the program that tells a target's people, and hears them; the messages to the thread |
 //! | [`lines`] | the lines between the watcher and a channel |
 //! | `wanted` | the state of a round in the mailbox, and the events to send that follow from it |
 //! | `terminals` | the dialogs at terminals that nobody can answer from another place |
 //! | `record` | how far each event of a round and a target has come, and these records on disk |
-//! | `present` | whether a person sees a new question anyway |
-//! | `post` | which events are sent now, and which together |
+//! | `post` | which events are sent now, and which together; whether a person sees a new question anyway |
 //! | `message` | an event in words |
 //! | [`arrivals`] | when a target was last told, and when that last failed; `askbox notify test`: one message now |
 //! | [`waiting`] | the events that should have been sent long ago |
@@ -38,9 +36,7 @@ pub mod courier;
 mod desk;
 pub mod lines;
 mod message;
-mod note;
 mod post;
-mod present;
 mod record;
 mod terminals;
 pub mod waiting;

@@ -5,8 +5,8 @@ use std::sync::mpsc::Sender;
 
 use chrono::TimeDelta;
 
+use crate::news::channel::Note;
 use crate::news::desk::Desk;
-use crate::news::note::Note;
 use crate::news::record::{Ledger, Record};
 use askbox_config::{Event, Live, Target};
 use askbox_mailbox::{Hints, Mailbox, QuestionId, Result, RoundId, dialogs, disk, time};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use crate::news::present::Present;
+use crate::news::post::Present;
 use crate::news::record::Ledger;
 use askbox_config::{Config, Event, targets};
 use askbox_mailbox::{Folder, Mailbox, Time, WorkflowId, list, read_question, round, timers};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use askbox_cli::{Context, program};
-use askbox_mailbox::documents::workflow::Grant;
+use askbox_mailbox::documents::awaited::Grant;
 use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, list, text, time, workflows};
 use askbox_run::approval::standing::{self, Kind};
 

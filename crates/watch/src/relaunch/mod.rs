@@ -3,9 +3,8 @@
 //!
 //! | file | commands |
 //! |---|---|
-//! | [`watch`] | `relaunch watch` |
+//! | [`watch`] | `relaunch watch`; `exec` |
 //! | [`run_now`] | `relaunch ID`, `run`, `retry` |
-//! | [`exec`] | `exec` |
 //! | [`stop_run`] | `stop`, `stop --tree` |
 //! | [`logs`] | `logs`, `events`, and how other commands print events |
 //! | [`event_words`] | one event in words |
@@ -22,7 +21,6 @@
 
 pub mod approve;
 pub mod event_words;
-pub mod exec;
 pub mod foreground;
 pub mod hold_queue;
 pub mod logs;

@@ -12,7 +12,7 @@ use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::args::relaunch_args::Spawn;
 use askbox_cli::{Context, program};
 use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::{Error, Join, Mailbox, Result, WorkflowId, asked_within, document, pause, text, time};
+use askbox_mailbox::{Error, Join, Mailbox, Result, WorkflowId, caller, document, pause, text, time};
 use askbox_run::chain::archived_end;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::progress::{self, Progress};
@@ -133,7 +133,7 @@ fn caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
 /// The run that the environment names, if the environment proves it.
 pub(super) fn proven_caller(mailbox: &Mailbox) -> Result<Option<Caller>> {
     let (Some(caller), Some(run)) = (said_caller()?, program::this_run()) else { return Ok(None) };
-    Ok(asked_within::session(mailbox, &run)?.map(|_| caller))
+    Ok(caller::session(mailbox, &run)?.map(|_| caller))
 }
 
 fn said_caller() -> Result<Option<Caller>> {

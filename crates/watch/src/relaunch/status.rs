@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::codex;
-use crate::report::summary;
+use crate::report::reports;
 use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
 use askbox_cli::{Context, columns, fitted, program, screen};
@@ -292,7 +292,7 @@ fn short_line([id, state, age, question]: [&str; 4], columns: Option<usize>) -> 
 
 /// Prints the summary in numbers.
 pub fn show_summary(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
-    let summary = summary::sum_up(mailbox, &context.loaded()?.config)?;
+    let summary = reports::sum_up(mailbox, &context.loaded()?.config)?;
     if json {
         program::print_json(&summary)?;
         return Ok(0);

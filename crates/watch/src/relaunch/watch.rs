@@ -1,4 +1,6 @@
 //! `relaunch watch`: runs the watcher as a service, with Unix signals and readiness notification.
+//!
+//! `relaunch exec ID -- PROGRAM…`: claims the answer of a workflow, and runs a program with it here, by the contract of `kind = "program"`.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -8,13 +10,15 @@ use sd_notify::NotifyState;
 
 use crate::connection;
 use crate::messages::{Left, Options, WatchMessage};
+use crate::relaunch::{foreground, refusals};
 use crate::scope::Scope;
 use crate::watcher::Watcher;
 use askbox_cli::{Context, program};
-use askbox_config::LogFormat;
+use askbox_config::{Config, LogFormat, Runners};
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Error, Result, thread, time};
-use askbox_run::{log, run_processes};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, thread, time};
+use askbox_run::on_demand::{self, RunNow};
+use askbox_run::{log, programs, run_processes};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. If SIGHUP was ignored at the start, as `nohup` does, it stays ignored. `json` makes the log
 /// JSON, whatever the configuration says.
@@ -83,4 +87,24 @@ fn stop_on_signal(sender: Sender<WatchMessage>) -> Result<()> {
         }
     })
     .map(drop)
+}
+
+/// Claims the round of a workflow and runs the program with it. `program` is the program and its arguments.
+pub fn exec(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, program: &[String], json: bool) -> Result<u8> {
+    pause::check(mailbox)?;
+    let Some((program, args)) = program.split_first() else {
+        return Err(Error::usage("no program is given", format!("relaunch exec {workflow} -- PROGRAM")));
+    };
+    // The program starts in the folder of the question. So its path must not depend on the folder of this command. A program that cannot
+    // be started must not take the answer.
+    let file = programs::find(Path::new(program))?;
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let file = file.to_str().ok_or_else(|| Error::usage("the path of the program is not UTF-8", "name another program"))?;
+    let runner = Runners::only(file.to_owned(), args.to_vec());
+    let config = Config { runner, ..context.config()? };
+    match on_demand::exec_now(mailbox, &config, workflow)? {
+        RunNow::Supervise(attempt) => foreground::run_once(mailbox, &config, attempt, json),
+        RunNow::Delivered => Ok(0),
+        RunNow::Refused(refused) => Err(refusals::error_of(mailbox, context, workflow, refused)),
+    }
 }

@@ -2,10 +2,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`summary`] | the numbers at a glance: `relaunch status --summary` |
-//! | `reports` | the same numbers as a file for Prometheus, and the line that the service manager shows |
+//! | `reports` | the numbers at a glance (`relaunch status --summary`), as a file for Prometheus, and as the line that the service manager shows |
 //! | `last_seen` | the questions that a watcher has noted |
 
 pub(super) mod last_seen;
-pub(super) mod reports;
-pub mod summary;
+pub mod reports;

@@ -12,7 +12,7 @@ use crate::commands::doctor::checkup::{AT_ONCE, Checkup, age, checkpoint_problem
 use crate::commands::doctor::workflows::{open_questions, runs};
 use askbox_mailbox::listing::recent_rounds::Recent;
 use askbox_mailbox::quarantine::{self, reason_of};
-use askbox_mailbox::transitions::refuse::REFUSED;
+use askbox_mailbox::transitions::undo::REFUSED;
 use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, children, disk, list, recent_rounds, text, workflows};
 use askbox_run::Teller;
 use askbox_run::chain::forest;

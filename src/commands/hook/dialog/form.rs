@@ -17,7 +17,7 @@ use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::{Result, RoundId, Time, time};
 use askbox_run::asking::beside::{Program, Sent};
-use askbox_run::asking::place;
+use askbox_run::asking::posted;
 use askbox_run::asking::request::More;
 use askbox_run::{Desk, Reply, Request, Subject};
 
@@ -64,7 +64,7 @@ impl Program for Form<'_> {
         let asked = json!([event.session_id, event.mcp_server_name, event.input]).to_string();
         let id = Uuid::new_v5(&Uuid::NAMESPACE_OID, asked.as_bytes()).simple().to_string();
         let request = Request {
-            workflow: place::workflow(&event.cwd, &event.session_id, &id)?,
+            workflow: posted::workflow(&event.cwd, &event.session_id, &id)?,
             session: event.session_id,
             folder: event.cwd.clone(),
             subject: Subject::Form,

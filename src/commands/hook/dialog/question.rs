@@ -23,7 +23,7 @@ use askbox_mailbox::documents::fields::tool_call::{ASK_USER_QUESTION, Subagent};
 use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::platform::processes;
 use askbox_mailbox::{Mailbox, Result, SessionId, Time, ToolCall, presence, text};
-use askbox_run::asking::place::{self, LONGEST_NAME};
+use askbox_run::asking::posted::{self, LONGEST_NAME};
 use askbox_run::asking::request::More;
 use askbox_run::{Request, Subject};
 
@@ -44,7 +44,7 @@ pub(in crate::commands::hook) fn request(event: &PermissionRequest, call: String
         _ => event.permission_suggestions.iter().filter_map(offered).collect(),
     };
     Ok(Request {
-        workflow: place::workflow(&event.cwd, &event.session_id, &call)?,
+        workflow: posted::workflow(&event.cwd, &event.session_id, &call)?,
         session: event.session_id,
         folder: event.cwd.clone(),
         subject: if event.tool_name == ASK_USER_QUESTION { Subject::Questions } else { Subject::Call },

@@ -10,7 +10,7 @@ use crate::protocol::item::{Item, Permission};
 use crate::protocol::permission::{self, WaitingCall};
 use crate::protocol::replies::{self, AgentInfo, AgentReply, Asked, Opened, OpenedSession};
 use crate::protocol::unread::Subject;
-use crate::protocol::{signs, tool, verdict};
+use crate::protocol::{tool, verdict};
 use askbox_agent::events::Tokens;
 use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::lines::Line;
@@ -173,7 +173,7 @@ impl Client {
                 Vec::new()
             }
             (SessionUpdate::SessionInfoUpdate(info), turn) => {
-                let sign = info.meta.as_ref().and_then(signs::in_session_info);
+                let sign = info.meta.as_ref().and_then(verdict::in_session_info);
                 turn.into_iter().for_each(|turn| turn.sign = turn.sign.or(sign));
                 Vec::new()
             }

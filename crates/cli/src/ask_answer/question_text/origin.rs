@@ -9,7 +9,7 @@ use askbox_config::ToolRule;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
 use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Approval, Content, Folder, Mailbox, Question, Round, RoundId, WorkflowId, asked_within, round};
+use askbox_mailbox::{Approval, Content, Folder, Mailbox, Question, Round, RoundId, WorkflowId, caller, round};
 
 /// The line that says which event a question waits for, if it waits for one.
 pub(super) fn own_line(found: &Round) -> Option<String> {
@@ -92,7 +92,7 @@ pub(super) fn thread(mailbox: &Mailbox, question: &Question) -> String {
 pub fn within(mailbox: &Mailbox, found: &Round, parent: &WorkflowId) -> String {
     let question = &found.document.typed;
     let is_ours = !matches!(question.content(), Content::Question) && !matches!(found.folder, Folder::Pending | Folder::Answered);
-    if is_ours || asked_within::is_proven(mailbox, question).unwrap_or(false) {
+    if is_ours || caller::is_proven(mailbox, question).unwrap_or(false) {
         format!("within {parent}")
     } else {
         format!("says it was asked within {parent}: not proven")

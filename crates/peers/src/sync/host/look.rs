@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::sync::host::row::Row;
+use crate::sync::host::store::Row;
 use askbox_mailbox::{Content, Folder, Mailbox, QuestionDocument, Result, RoundId, WorkflowId, disk, list, read_question, round};
 
 /// The numbers that differ between two states of a file.

@@ -12,14 +12,12 @@
 //! |---|---|
 //! | [`epoch`] | which mailbox is this host: a mailbox and its copy exclude each other |
 //! | [`look`] | which rounds are open here, and what changed since the last look |
-//! | [`row`] | a round as the database has it |
-//! | [`store`] | the statements of a host |
+//! | [`store`] | the statements of a host; a round as the database has it |
 //! | [`service`] | the loop, which also decides offers for this host |
 //! | [`state`] | the figures for the doctor |
 
 pub mod epoch;
 pub mod look;
-pub mod row;
 pub mod service;
 pub mod state;
 pub mod store;

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
-use crate::asking::end::{self, End};
 use crate::asking::posted::Posted;
-use crate::asking::{orphans, receipt};
+use crate::asking::receipt::{self, End};
+use crate::asking::orphans;
 use crate::attempt::record::{self, Run};
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::recovery::{self, Recovered};
@@ -194,7 +194,7 @@ fn an_answer_without_proof_is_called_neither_taken_nor_late() {
         let recovered = recovery::recover_at_once(&asking.mailbox, &config, &round).unwrap();
         assert!(matches!(recovered, Recovered::Later(_)), "{program}: {recovered:?}");
         let story = Teller::of_states(&asking.mailbox).of_workflow(&round.workflow).unwrap();
-        assert_eq!((story.state, story.why.as_deref()), (Standing::Sent, Some(end::NOT_KNOWN_YET)), "{program}");
+        assert_eq!((story.state, story.why.as_deref()), (Standing::Sent, Some(receipt::NOT_KNOWN_YET)), "{program}");
         let told = receipt::told(&asking.mailbox, &asking.receipt.question, &round);
         assert_eq!(told, Some(End::NotKnownYet), "{program}");
         // The session makes the same call again.

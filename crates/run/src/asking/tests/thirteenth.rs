@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::asking::beside::{Desk, Dialogs, Program, Sent};
-use crate::asking::end::End;
+use crate::asking::receipt::End;
 use crate::asking::reply::Reply;
 use crate::asking::request::{More, Request, Subject};
-use crate::asking::{place, questions};
+use crate::asking::{posted, questions};
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::programs::{Facts, OPENCODE};
@@ -33,7 +33,7 @@ impl Program for Thirteenth {
         let session: SessionId = "15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse()?;
         let (folder, tool) = (std::path::PathBuf::from("/work/shop"), self.asks["tool"].as_str().unwrap_or_default().to_owned());
         Ok(Some(Request {
-            workflow: place::workflow(&folder, &session, key)?,
+            workflow: posted::workflow(&folder, &session, key)?,
             session,
             cwd: folder.clone(),
             folder,
