@@ -51,11 +51,22 @@ fn code(text: &str) -> String {
     code.join(" ")
 }
 
-/// The modules of its own crate that a text names in `use`, without its tests.
-fn imports(text: &str) -> Vec<Module> {
-    let code = code(text);
-    let uses = code.split("use crate::").skip(1).filter_map(|rest| rest.split_once(';')).map(|(tree, _)| tree.replace(' ', ""));
-    uses.flat_map(|tree| paths(&tree)).map(|path| path.split("::").map(str::to_owned).collect()).collect()
+/// The paths behind each `before` of a code, such as `use crate::`.
+fn used(code: &str, before: &str) -> Vec<Module> {
+    let uses = code.split(before).skip(1).filter_map(|rest| rest.split_once(';')).map(|(tree, _)| tree.replace(' ', ""));
+    uses.flat_map(|tree| paths(&tree)).map(|path| path.split("::").filter(|name| *name != "self").map(str::to_owned).collect()).collect()
+}
+
+/// The words that stand at the root of a crate, and where each of them comes from.
+fn words_of_the_root(source: &Path) -> BTreeMap<String, Module> {
+    let lib = fs::read_to_string(source.join("lib.rs")).unwrap();
+    used(&code(&lib), "pub use ").into_iter().map(|path| (path.last().unwrap().clone(), path)).collect()
+}
+
+/// The modules of its own crate that a text names in `use`, without its tests. A word of the root means the module that it comes from.
+fn imports(text: &str, words: &BTreeMap<String, Module>) -> Vec<Module> {
+    let from = |path: Module| words.get(&path[0]).into_iter().flatten().chain(&path[1..]).cloned().collect();
+    used(&code(text), "use crate::").into_iter().map(|path| if words.contains_key(&path[0]) { from(path) } else { path }).collect()
 }
 
 /// Whether one of the modules is imported by another, directly or by way of others.
@@ -100,10 +111,10 @@ fn no_files_and_no_folders_import_each_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     for source in sources().iter().filter(|source| !source.starts_with(root.join("crates/testkit"))) {
-        let modules = modules(source);
+        let (modules, words) = (modules(source), words_of_the_root(source));
         let (mut of_files, mut of_folders) = (Imports::new(), Imports::new());
         for (module, text) in &modules {
-            for path in imports(text) {
+            for path in imports(text, &words) {
                 let known = (1..=path.len()).rev().map(|n| path[..n].to_vec()).find(|part| modules.contains_key(part));
                 let Some(imported) = known.filter(|imported| imported != module) else { continue };
                 let common = module.iter().zip(&imported).take_while(|(a, b)| a == b).count();
@@ -170,11 +181,12 @@ fn each_table_of_files_names_every_file() {
 }
 
 /// The first names of all paths of its own crate in a text, without its tests.
-fn rooms(text: &str) -> BTreeSet<String> {
-    let imported = imports(text).into_iter().filter_map(|path| path.into_iter().next());
+fn rooms(text: &str, words: &BTreeMap<String, Module>) -> BTreeSet<String> {
+    let imported = imports(text, words).into_iter().filter_map(|path| path.into_iter().next());
     let code = code(text);
     let is_end = |c: char| !c.is_alphanumeric() && c != '_';
-    let called = code.split("crate::").skip(1).filter_map(|rest| rest.split(is_end).next()).map(str::to_owned);
+    let called = code.split("crate::").skip(1).filter_map(|rest| rest.split(is_end).next());
+    let called = called.map(|name| words.get(name).map_or(name, |path| &path[0]).to_owned());
     imported.chain(called).collect()
 }
 
@@ -187,11 +199,11 @@ fn each_room_uses_only_rooms_on_the_lines_below() {
             continue;
         }
         ordered += 1;
-        let rows = rows(&text);
+        let (rows, words) = (rows(&text), words_of_the_root(&source));
         let line = |room: &str| rows.iter().position(|row| row.contains(&room));
         for (module, text) in modules(&source) {
             let Some((room, own)) = module.first().and_then(|room| Some((room, line(room)?))) else { continue };
-            let above = rooms(&text).into_iter().filter(|used| used != room && line(used).is_some_and(|of_used| of_used <= own));
+            let above = rooms(&text, &words).into_iter().filter(|used| used != room && line(used).is_some_and(|of_used| of_used <= own));
             found.extend(above.map(|used| format!("{} uses `{used}`, which is not on a line below `{room}`", module.join("/"))));
         }
     }

@@ -15,20 +15,19 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::command::Command;
+use crate::command::{self, Command};
 use crate::opening::{Messages, Opening};
 use crate::protocol::{Choice, Client, Item, OwnServer, Permission, SessionPlace};
+use crate::session;
 use crate::talk::Talk;
-use crate::{command, session};
 use askbox_agent::StreamItem;
 use askbox_agent::program::Exit;
 use askbox_agent::stream::FormReply;
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_config::{Config, Runner};
 use askbox_mailbox::documents::fields::asked_in::Nonce;
-use askbox_mailbox::platform::processes;
 use askbox_mailbox::{
-    Error, Folder, IoContext, Lock, Mailbox, ProcessHandle, Question, ReadyThread, Result, RoundId, read_question, thread,
+    Error, Folder, IoContext, Lock, Mailbox, ProcessHandle, Question, ReadyThread, Result, RoundId, processes, read_question, thread,
 };
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::Begin;

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::history::Call;
 use crate::host::{Happening, Host};
 use askbox_agent::caller_env::is_of_the_caller;
-use askbox_mailbox::platform::processes::{self, Seen};
-use askbox_mailbox::{IoContext, ProcessHandle, Result, thread};
+use askbox_mailbox::platform::processes::Seen;
+use askbox_mailbox::{IoContext, ProcessHandle, Result, processes, thread};
 use askbox_run::process::launch::command_tied_to_this_thread;
 
 /// How long a command may take to end after SIGTERM.

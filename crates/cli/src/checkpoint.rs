@@ -7,13 +7,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::args::checkpoint_args::{Checkpoint, Command, Save};
-use crate::program;
-use crate::terminal::columns;
+use crate::{columns, program};
 use askbox_mailbox::checkpoints::{change, store};
-use askbox_mailbox::document::Stored;
 use askbox_mailbox::documents::checkpoint::{self, CheckpointDocument, MAX_CHECKPOINT};
 use askbox_mailbox::documents::{dotted_path, shell_export};
-use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, list, settle, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, Stored, WorkflowId, disk, list, settle, time};
 use askbox_run::attempt::used_answer;
 
 /// A checkpoint for people.

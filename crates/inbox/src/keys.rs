@@ -15,7 +15,7 @@ use crate::sender;
 use crate::text_window::{Asking, Purpose};
 use askbox_cli::person::{self, LeftOut, Named, Next};
 use askbox_cli::{AtStake, SeenRound};
-use askbox_mailbox::text::excerpt;
+use askbox_mailbox::excerpt;
 
 /// Where letters are commands, a letter with Control is not that command: it scrolls as in `less` and vim, or does nothing. A letter
 /// with Alt decides nothing. But it may be Escape and a letter that came at once, so it still leads somewhere else.

@@ -12,8 +12,7 @@ use crate::sent::from_here::SentAnswer;
 use crate::text_window::Purpose;
 use askbox_cli::person::Named;
 use askbox_cli::{AtStake, PersonsDecision};
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Address, Error, RoundAt, RoundId};
+use askbox_mailbox::{Address, Error, RoundAt, RoundId, excerpt};
 
 /// The maximum number of questions of other machines that are declined together.
 const DECLINED_ELSEWHERE: usize = 8;

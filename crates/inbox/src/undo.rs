@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use crate::app::{App, ToldUndo};
 use crate::sender;
 use askbox_cli::answering;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Result, RoundAt};
+use askbox_mailbox::{Result, RoundAt, excerpt};
 
 /// The second `u` must come after this time. Within a word, a person types faster.
 const UNDO_AGAIN: Duration = Duration::from_millis(350);

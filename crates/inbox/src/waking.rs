@@ -17,8 +17,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use askbox_cli::terminal::screen::is_foreground;
-use askbox_mailbox::disk::file_events::{self, Hint};
-use askbox_mailbox::{Error, Folder, Hints, IoContext, Mailbox, Result, WorkflowId};
+use askbox_mailbox::disk::file_events;
+use askbox_mailbox::{Error, Folder, Hint, Hints, IoContext, Mailbox, Result, WorkflowId};
 
 /// The time between two readings of the mailbox if the system does not report all changes.
 const READ_ANYWAY: Duration = Duration::from_secs(15);

@@ -5,9 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::text;
+use crate::{Error, Result, RoundId, WorkflowId, text};
 
 /// The longest name of a machine, in bytes.
 pub const MAX_HOST_NAME: usize = 32;

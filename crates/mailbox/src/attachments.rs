@@ -12,11 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::disk::{self, Removed};
-use crate::documents::fields::attachment::Attachment;
-use crate::documents::question::Question;
-use crate::error::{IoContext, Result};
-use crate::id::RoundId;
-use crate::layout::Mailbox;
+use crate::{Attachment, IoContext, Mailbox, Question, Result, RoundId};
 
 /// The name of the folder. The first post with files makes it.
 const FOLDER: &str = "attachments";

@@ -10,14 +10,9 @@ use std::io::{Read, Seek, SeekFrom};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::disk::{self, Lock};
-use crate::document;
-use crate::documents::answer::Answer;
-use crate::documents::question::Question;
-use crate::error::{IoContext, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Mailbox, WorkflowLock};
-use crate::time::{self, Time};
+use crate::{
+    Answer, IoContext, Lock, Mailbox, Question, QuestionId, Result, RoundId, Time, WorkflowId, WorkflowLock, disk, document, time,
+};
 
 /// The size at which the file is rotated, in bytes.
 pub const ROTATE_AT: u64 = 8 << 20;

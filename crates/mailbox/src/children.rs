@@ -8,11 +8,7 @@
 
 use std::path::PathBuf;
 
-use crate::disk;
-use crate::documents::question::Question;
-use crate::error::Result;
-use crate::id::WorkflowId;
-use crate::layout::{Folder, Mailbox};
+use crate::{Folder, Mailbox, Question, Result, WorkflowId, disk};
 
 /// The name of the folder in `runs/PARENT` that holds the names.
 pub const CHILDREN: &str = "children";

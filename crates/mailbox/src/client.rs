@@ -3,26 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::attachments::{self, AttachedFile, Damage};
 use crate::checkpoints::store;
-use crate::disk;
-use crate::disk::file_events::FolderWatch;
-use crate::document::{self, Document};
-use crate::documents::answer::{Answer, AnswerValue};
-use crate::documents::checkpoint::Checkpoint;
 use crate::documents::checks::check_draft;
-use crate::documents::fields::attachment::Attachment;
-use crate::documents::question::Question;
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
 use crate::overview::waiting;
-use crate::round;
-use crate::transitions::accept::{self, Accepted, Decision, On};
-use crate::transitions::post::{self, IfPending, Receipt};
-use crate::transitions::{settle, withdraw};
-use crate::who::caller::Caller;
+use crate::transitions::post::IfPending;
+use crate::transitions::withdraw;
+use crate::{
+    Accepted, Answer, AnswerValue, AttachedFile, Attachment, Caller, Checkpoint, Damage, Decision, Document, Error, Folder, FolderWatch,
+    Mailbox, On, Question, Receipt, Result, RoundId, WorkflowId, accept, attachments, disk, document, list, post, round, settle,
+};
 
 /// The sleep between two looks if the system has no file events for the mailbox.
 const POLL_EVERY: Duration = Duration::from_millis(500);

@@ -13,14 +13,9 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::disk;
 use crate::document::{self, SCHEMA_VERSION};
-use crate::error::{Error, IoContext, Result};
-use crate::layout::Mailbox;
-use crate::platform::ProcessHandle;
 use crate::platform::processes::{self, Seen};
-use crate::text;
-use crate::time::{self, Time};
+use crate::{Error, IoContext, Mailbox, ProcessHandle, Result, Time, disk, text, time};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 16 << 10;

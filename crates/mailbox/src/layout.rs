@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{self, Lock, Patience, Purpose, Subfolders};
-use crate::error::{Error, Result};
-use crate::id::{AttemptId, RoundId, WorkflowId};
+use crate::disk::{self, Patience, Purpose, Subfolders};
+use crate::{AttemptId, Error, Lock, Result, RoundId, WorkflowId};
 
 /// The name of an empty file in `locks/`. It says that every child is among its parent's names: see [`crate::family::lineage`].
 pub(super) const CHILDREN_ARE_NOTED: &str = "children";

@@ -5,13 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Mailbox;
 use crate::audit::{self, Entry};
-use crate::disk::{self, Placed};
-use crate::document::{Document, SCHEMA_VERSION, Stored};
-use crate::error::{Error, Result};
-use crate::text;
-use crate::time::{self, Time};
+use crate::document::{SCHEMA_VERSION, Stored};
+use crate::{Document, Error, Mailbox, Placed, Result, Time, disk, text, time};
 
 /// A held queue: who holds it, since when, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,14 +3,9 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::disk;
-use crate::document::{self, Document, Stored};
 use crate::documents::checks::check_question;
-use crate::documents::question::{MAX_PENDING, MAX_QUESTION, Question, QuestionDocument};
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::time::Time;
+use crate::documents::question::{MAX_PENDING, MAX_QUESTION};
+use crate::{Document, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Stored, Time, WorkflowId, disk, document};
 
 /// Reads `pending/WORKFLOW.json` and checks that the question is valid.
 ///

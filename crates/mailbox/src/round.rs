@@ -3,15 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::disk;
-use crate::documents::answer::Answer;
-use crate::documents::question::{Question, QuestionDocument};
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::{list, recent_rounds};
-use crate::read_question;
-use crate::time::{self, Time};
+use crate::{
+    Answer, Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, WorkflowId, disk, list, read_question,
+    recent_rounds, time,
+};
 
 /// How often one workflow may ask the same question without a `question_id`.
 pub(super) const MAX_REPEATS: u32 = 100_000;

@@ -14,12 +14,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::disk;
-use crate::documents::question::Question;
-use crate::error::Result;
-use crate::id::{SessionId, WorkflowId};
-use crate::layout::Mailbox;
-use crate::workflows;
+use crate::{Mailbox, Question, Result, SessionId, WorkflowId, disk, workflows};
 
 /// The end of the names of these files.
 pub const SUFFIX: &str = ".wake";

@@ -1,12 +1,7 @@
 //! Reads and changes `workflows/WORKFLOW.json`, the record of a workflow.
 
-use crate::children;
-use crate::disk;
-use crate::document::Document;
 use crate::documents::awaited::Workflow;
-use crate::error::Result;
-use crate::id::WorkflowId;
-use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::{Document, Folder, Mailbox, Result, WorkflowId, WorkflowLock, children, disk};
 
 /// Reads a workflow's record. Returns `None` if the workflow never ran.
 ///

@@ -9,8 +9,7 @@ use uuid::Uuid;
 
 use crate::peer::{Problem, Undecided};
 use crate::remote_question::RemoteQuestion;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{HostName, QuestionId, Time, Untrusted, WorkflowId};
+use askbox_mailbox::{HostName, QuestionId, Time, Untrusted, WorkflowId, excerpt};
 
 /// The most questions of one machine that are kept: those of the highest priority, then the newest. Further ones are only counted.
 pub const MAX_QUESTIONS: usize = 10_000;

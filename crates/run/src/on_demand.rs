@@ -1,14 +1,12 @@
 //! A person's commands to one workflow's run: run it now, or stop it.
 
 use crate::attempt::failure::Class;
-use crate::attempt::record::{self, Run, RunState};
 use crate::claim::{self, ClaimAttempt, Refusal};
 use crate::money::day::DayBudget;
-use crate::process::{programs, run_processes};
 use crate::recovery::{self, Recovered};
-use crate::story::{self, Standing, Teller};
 use crate::supervise::ownership::Attempt;
 use crate::supervise::stop::{self, Stop};
+use crate::{Run, RunState, Standing, Teller, programs, record, run_processes, story};
 use askbox_config::Config;
 use askbox_mailbox::{Error, LockHolder, Mailbox, Result, WorkflowId};
 

@@ -6,10 +6,9 @@ use crate::attempt::record::{self, Begin, Run};
 use crate::claim::{moved_folder, plan};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::documents::question::{MAX_ANSWERED, MAX_QUESTION};
 use askbox_mailbox::{
-    Document, Error, Folder, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, SessionId, WorkflowId, disk, list,
+    Document, Error, Folder, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, SessionId, Trace, WorkflowId, disk, list,
     recent_rounds, workflows,
 };
 

@@ -13,9 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::messages::{Left, Options, WatchMessage};
-use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::who::presence::Presence;
-use askbox_mailbox::{Error, Folder, Hints, Lock, Mailbox, Result, disk, presence, thread};
+use askbox_mailbox::{Error, Folder, Hint, Hints, Lock, Mailbox, Result, disk, presence, thread};
 use askbox_run::log;
 
 /// A watcher's connection to its mailbox. It ends when it is dropped.

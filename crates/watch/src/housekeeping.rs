@@ -10,8 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use crate::scope::Served;
-use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Mailbox, disk, thread};
+use askbox_mailbox::{Mailbox, disk, processes, thread};
 use askbox_run::claim::waiting_sessions;
 use askbox_run::gc::{self, Policy};
 

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::scope::Scope;
-use askbox_mailbox::disk::file_events::Hint;
-use askbox_mailbox::{Lock, Result, RoundId, Timer};
+use askbox_mailbox::{Hint, Lock, Result, RoundId, Timer};
 use askbox_run::recovery::Recovered;
 
 /// A message that wakes a watcher.

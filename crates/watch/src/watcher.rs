@@ -24,8 +24,7 @@ use crate::report::reports::Reports;
 use crate::scope::{Scope, Served};
 use crate::traces::TraceLine;
 use askbox_config::Config;
-use askbox_mailbox::disk::file_events::Hint;
-use askbox_mailbox::{Due, Folder, Mailbox, Result, RoundId, Timer, WorkflowId, disk, lineage, list, presence};
+use askbox_mailbox::{Due, Folder, Hint, Mailbox, Result, RoundId, Timer, WorkflowId, disk, lineage, list, presence};
 use askbox_run::log;
 use askbox_run::story::begun_with;
 

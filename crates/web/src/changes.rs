@@ -11,8 +11,7 @@ use tokio::sync::mpsc as to_page;
 
 use crate::gate::{Devices, Secret};
 use crate::index::Index;
-use askbox_mailbox::disk::file_events::Hint;
-use askbox_mailbox::{Folder, Hints, Mailbox, Result, RoundId, WorkflowId, list, thread};
+use askbox_mailbox::{Folder, Hint, Hints, Mailbox, Result, RoundId, WorkflowId, list, thread};
 use askbox_run::record;
 
 /// The time during which changes are gathered before pages are told.

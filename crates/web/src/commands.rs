@@ -20,8 +20,7 @@ use askbox_cli::terminal::columns::{padded, width};
 use askbox_cli::terminal::screen::Size;
 use askbox_cli::{Context, program, screen};
 use askbox_config::{self as config, Config, Listen};
-use askbox_mailbox::text::{self, excerpt, shell_quote};
-use askbox_mailbox::{Error, Result, disk, time};
+use askbox_mailbox::{Error, Result, disk, excerpt, shell_quote, text, time};
 
 fn devices(context: &Context) -> Result<(config::Web, Devices)> {
     let config = context.config()?.web;

@@ -4,10 +4,9 @@
 use crate::commands::hook::event::{HookReply, PreToolUse};
 use askbox_cli::ask_post::posting;
 use askbox_cli::ask_user_call;
-use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::asked_in::AskedIn;
 use askbox_mailbox::documents::fields::tool_call::ASK_USER;
-use askbox_mailbox::{Error, Lock, Mailbox, Result, caller};
+use askbox_mailbox::{Error, Lock, Mailbox, Result, caller, check_draft};
 use askbox_run::approval::call::{self, Call};
 use askbox_run::approval::permit::Rules;
 use askbox_run::approval::standing;

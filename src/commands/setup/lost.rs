@@ -1,15 +1,14 @@
 //! The parts of earlier setups that are gone, for `askbox doctor`: a file that was deleted, settings that lost the rules, a service that was
 //! switched off.
 
-use askbox_cli::args::askbox_args::Part;
-use askbox_mailbox::text::without_bom;
-use askbox_mailbox::{Mailbox, disk};
 use clap::ValueEnum;
 
-use crate::commands::setup::change::LONGEST;
+use crate::commands::setup::change::{self, LONGEST};
 use crate::commands::setup::other_plugins::OtherPlugin;
 use crate::commands::setup::record::{Record, Written};
-use crate::commands::setup::{change, systemd};
+use crate::commands::setup::systemd;
+use askbox_cli::args::askbox_args::Part;
+use askbox_mailbox::{Mailbox, disk, without_bom};
 
 /// Something that a setup made and that is not there any more.
 #[derive(Debug)]

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use askbox_agent::sessions;
 use askbox_cli::args::askbox_args::Setup;
 use askbox_mailbox::dialogs::Program;
-use askbox_mailbox::disk;
-use askbox_mailbox::text::without_bom;
+use askbox_mailbox::{disk, without_bom};
 use askbox_run::programs;
 
 /// The keys of a hook of Kimi.

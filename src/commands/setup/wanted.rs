@@ -15,8 +15,7 @@ use askbox_agent::claude;
 use askbox_cli::args::askbox_args::Part;
 use askbox_cli::program;
 use askbox_config as config;
-use askbox_mailbox::text::{self, without_bom};
-use askbox_mailbox::{Error, IoContext, Result};
+use askbox_mailbox::{Error, IoContext, Result, text, without_bom};
 
 /// The rules for asking and looking. None of them allows answering, because agents that askbox launches read the same settings, and they
 /// ask. The plugin lets a person's session answer.

@@ -10,8 +10,7 @@ use agent_client_protocol_schema::v1::{ToolCallContent, ToolCallLocation, ToolKi
 use serde_json::{Map, Value, json};
 
 use askbox_agent::stream::bounded::{NAME, head};
-use askbox_mailbox::Untrusted;
-use askbox_mailbox::text::shell_quote;
+use askbox_mailbox::{Untrusted, shell_quote};
 
 /// The most places that are named of a call without input.
 pub(super) const PLACES: usize = 32;

@@ -18,10 +18,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::args::ask_answer_args::AskAnswer;
-use crate::args::seen_round::SeenRound;
-use crate::ask_answer::answering;
 use crate::ask_answer::give::{give, person};
-use crate::program::{self, Context};
+use crate::{Context, SeenRound, answering, program};
 use askbox_mailbox::documents::fields::approval::{EDITED, ONCE};
 use askbox_mailbox::{
     Answer, Approval, Caller, Error, Folder, Kind, Mailbox, On, OnExpiry, Part, Question, Result, RoundId, WorkflowId, text,

@@ -7,16 +7,12 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, ReplyArgs};
-use crate::args::seen_round::SeenRound;
 use crate::ask_answer::give::{acknowledge, decision, give, offer_as_prompt, person};
-use crate::ask_answer::{
-    ag_ui, answering, ask_user_question, edit_command, filter, listing, other_machines, question_text, short_id, shown_files,
-};
+use crate::ask_answer::{ag_ui, ask_user_question, edit_command, filter, listing, other_machines, short_id, shown_files};
 use crate::person::refusal;
-use crate::program::{self, Context};
+use crate::{Context, SeenRound, answering, program, question_text};
 use askbox_mailbox::transitions::{undo, withdraw};
-use askbox_mailbox::who::caller;
-use askbox_mailbox::{Caller, Error, Folder, Mailbox, On, Question, QuestionId, Result, RoundId, WorkflowId, accept, disk, text};
+use askbox_mailbox::{Caller, Error, Folder, Mailbox, On, Question, QuestionId, Result, RoundId, WorkflowId, accept, caller, disk, text};
 use askbox_run::asking::orphans;
 use askbox_run::chain::whole_tree;
 use askbox_run::programs;

@@ -15,10 +15,9 @@ use crate::program;
 use askbox_mailbox::documents::answer::MAX_ANSWER;
 use askbox_mailbox::documents::checks::match_option::{Meaning, meaning};
 use askbox_mailbox::listing::list;
-use askbox_mailbox::text::{self, excerpt, shell_quote};
 use askbox_mailbox::{
-    Address, Answer, AnswerValue, Caller, Document, Error, Folder, Kind, Mailbox, Outcome, Question, Result, Round, WorkflowId,
-    match_option, quarantined_round, round, settle, spelling,
+    Address, Answer, AnswerValue, Caller, Document, Error, Folder, Kind, Mailbox, Outcome, Question, Result, Round, WorkflowId, excerpt,
+    match_option, quarantined_round, round, settle, shell_quote, spelling, text,
 };
 use askbox_run::view::archived::Archived;
 

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Answer, AnswerValue, Caller, Document, Error, Kind, Part, Question, Result, WorkflowId, spelling};
+use askbox_mailbox::{Answer, AnswerValue, Caller, Document, Error, Kind, Part, Question, Result, WorkflowId, excerpt, spelling};
 
 /// The maximum number of questions in one call.
 pub const MAX_QUESTIONS: usize = 4;

@@ -1,8 +1,7 @@
 //! What a list tells of a question, and the questions that contain given words.
 
 use crate::ask_answer::question_text;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Error, Mailbox, Question, QuestionId, Result, Time, spelling};
+use askbox_mailbox::{Error, Mailbox, Question, QuestionId, Result, Time, excerpt, spelling};
 
 /// What a list tells of a waiting question. Its texts are shortened, because there may be ten thousand of them.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,14 +3,13 @@
 use serde_json::json;
 
 use crate::args::ask_answer_args::AskAnswer;
-use crate::ask_answer::answering;
 use crate::person::held_up;
-use crate::program::{self, Context};
+use crate::{Context, answering, program};
 use askbox_mailbox::{
     Accepted, Answer, AnswerValue, Caller, Decision, Error, Mailbox, On, Result, WorkflowId, accept, match_option, round,
 };
-use askbox_run::asking::receipt::End;
-use askbox_run::asking::{next_prompt, orphans, receipt};
+use askbox_run::asking::receipt::{self, End};
+use askbox_run::asking::{next_prompt, orphans};
 
 /// The way of these answers.
 const CHANNEL: &str = "ask-answer";

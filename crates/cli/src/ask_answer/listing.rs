@@ -4,12 +4,11 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
+use crate::ask_answer::ag_ui;
 use crate::ask_answer::filter::{self, Facts};
-use crate::ask_answer::{ag_ui, question_text};
 use crate::person::warn_of_queue;
-use crate::program::{self, Context};
-use crate::terminal::columns::{self, Row, Table};
-use crate::terminal::{fitted, screen};
+use crate::terminal::columns::{Row, Table};
+use crate::{Context, columns, fitted, program, question_text, screen};
 use askbox_mailbox::overview::waiting::{self, Pending};
 use askbox_mailbox::{
     Mailbox, QuarantinedRound, Question, QuestionId, Result, WorkflowId, document, quarantined_round, read_question, round, text, time,

@@ -2,8 +2,7 @@
 //! today may match another tomorrow.
 
 use crate::args::ask_answer_args::ReplyArgs;
-use crate::args::common::Common;
-use crate::program;
+use crate::{Common, program};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, WorkflowId, disk, list, read_question, text};
 
 /// The maximum number of ids that an error names.

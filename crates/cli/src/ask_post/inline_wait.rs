@@ -14,14 +14,11 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::ask_answer::answering;
-use crate::hangup;
-use crate::program::{self, Context};
-use askbox_mailbox::disk::file_events::Waker;
+use crate::{Context, answering, hangup, program};
 use askbox_mailbox::platform::ancestry::NearestAgent;
 use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::{
-    Answer, AttachedFile, Error, Mailbox, Question, QuestionDocument, Receipt, Result, RoundId, WorkflowId, post, thread, time,
+    Answer, AttachedFile, Error, Mailbox, Question, QuestionDocument, Receipt, Result, RoundId, Waker, WorkflowId, post, thread, time,
 };
 use askbox_run::asking::hold::{Begun, Look};
 use askbox_run::claim::heard::{self, Sign};

@@ -11,12 +11,11 @@ use crate::args::ask_post_args::AskPost;
 use crate::program;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::{self, check_depth};
-use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::attachment::{LARGEST_IMAGE, MOST};
-use askbox_mailbox::documents::fields::trace::{Malformed, Trace};
+use askbox_mailbox::documents::fields::trace::Malformed;
 use askbox_mailbox::{
-    AnswerValue, AttachedFile, Document, Error, Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowId,
-    read_question, round, text,
+    AnswerValue, AttachedFile, Document, Error, Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, Trace,
+    WorkflowId, check_draft, read_question, round, text,
 };
 
 /// The maximum size of an array of questions, in bytes.

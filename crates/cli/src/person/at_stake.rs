@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use crate::person::texts::quoted;
 use crate::person::{Act, LeftOut};
-use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Address, Choice, Question, QuestionId, Shown};
+use askbox_mailbox::{Address, Choice, Question, QuestionId, Shown, excerpt, one_line};
 
 /// Something that the next key or button would lose, or would decide although the person may not mean it.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,8 +3,7 @@
 use uuid::Uuid;
 
 use crate::person::Act;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Kind, Part, Question, text};
+use askbox_mailbox::{Kind, Part, Question, excerpt, text};
 
 /// A text that the decision does not send.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use askbox_mailbox::text::one_line;
+use askbox_mailbox::one_line;
 
 /// The number of columns that a text of one line takes.
 pub fn width(text: &str) -> usize {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::section::section;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{Span, spelling};
+use askbox_mailbox::{Span, excerpt, spelling};
 
 /// How the agent that gets an answer is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]

@@ -18,7 +18,7 @@ use crate::sent::from_here::SentAnswer;
 use crate::targets::Target;
 use askbox_cli::person::Named;
 use askbox_cli::terminal::columns::{padded, width};
-use askbox_mailbox::text::{excerpt, one_line};
+use askbox_mailbox::{excerpt, one_line};
 use askbox_peers::machines::offer_state::{self, Stands};
 
 /// The minimum number of columns for showing the asker in its own column.

@@ -19,8 +19,7 @@ use crate::sender::ShownQuestion;
 use crate::sent::from_here::SentAnswer;
 use askbox_cli::ask_answer::shown_files::{self, Room, Says, ShownFile};
 use askbox_cli::{fitted, question_text};
-use askbox_mailbox::Mailbox;
-use askbox_mailbox::text::{self, excerpt, one_line};
+use askbox_mailbox::{Mailbox, excerpt, one_line, text};
 use askbox_peers::machines::{self, offer_state};
 
 /// The minimum height for an empty line.

@@ -9,8 +9,7 @@ use crate::text_window::{self, Typed};
 use askbox_cli::AtStake;
 use askbox_mailbox::documents::checks::match_option::Meaning;
 use askbox_mailbox::documents::fields::range::NumberProblem;
-use askbox_mailbox::text::excerpt;
-use askbox_mailbox::{AnswerValue, Kind, Part, Question, Range, match_option};
+use askbox_mailbox::{AnswerValue, Kind, Part, Question, Range, excerpt, match_option};
 
 /// A line that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

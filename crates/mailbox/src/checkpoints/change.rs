@@ -4,10 +4,7 @@ use serde_json::Value;
 
 use crate::checkpoints::store;
 use crate::documents::dotted_path;
-use crate::error::{Error, Result};
-use crate::id::WorkflowId;
-use crate::layout::Mailbox;
-use crate::text;
+use crate::{Error, Mailbox, Result, WorkflowId, text};
 
 /// Moves the current step to `completed_steps`, makes `next` the current step, and removes it from `pending_steps`.
 ///

@@ -8,15 +8,9 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::disk;
-use crate::document::{self, Document, Stored};
-use crate::documents::checkpoint::{self, Checkpoint, CheckpointDocument};
-use crate::documents::question::Question;
-use crate::error::{Error, Result};
-use crate::id::WorkflowId;
-use crate::layout::{Folder, Mailbox};
+use crate::documents::checkpoint::{self, CheckpointDocument};
 use crate::read_question::modified;
-use crate::text::without_bom;
+use crate::{Checkpoint, Document, Error, Folder, Mailbox, Question, Result, Stored, WorkflowId, disk, document, without_bom};
 
 /// The field that proves that a checkpoint belongs to a workflow.
 const PROOF: &str = "workflow_id";

@@ -9,16 +9,10 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use crate::checkpoints::store;
-use crate::disk;
-use crate::document::Stored;
-use crate::documents::answer::{Answer, AnswerValue};
-use crate::documents::checkpoint::Checkpoint;
-use crate::documents::question::{Question, QuestionDocument};
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::time;
-use crate::{read_question, round};
+use crate::{
+    Answer, AnswerValue, Checkpoint, Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, Stored, WorkflowId, disk,
+    read_question, round, time,
+};
 
 /// The result of [`write()`].
 #[derive(Debug, Default)]

@@ -13,8 +13,7 @@ use rustix::fs::OFlags;
 
 use crate::disk::below::{metadata, open_with};
 use crate::disk::unsynced::open_append;
-use crate::error::{Error, IoContext, Result};
-use crate::platform::processes;
+use crate::{Error, IoContext, Result, processes};
 
 /// A held `flock`. It is released when it is dropped, or when its process ends. The lock file stays.
 #[derive(Debug)]

@@ -12,9 +12,7 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::text;
+use crate::{Error, Result, disk, text};
 
 pub(crate) mod numbers;
 

@@ -5,11 +5,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::document::numbers;
-use crate::documents::fields::shown_hash::Shown;
-use crate::documents::fields::through::Through;
-use crate::error::Result;
 use crate::text::{self, is_blank};
-use crate::time::{self, Time};
+use crate::{Result, Shown, Through, Time, time};
 
 /// The longest part of an answer that is told to whoever was second, in characters.
 const WITH_WHAT: usize = 80;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::fields::options::Options;
-use crate::documents::fields::range::Range;
+use crate::{Options, Range};
 
 /// The kind of answer that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

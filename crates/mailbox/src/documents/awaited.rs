@@ -7,10 +7,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::document::Stored;
 use crate::documents::fields::approval::CallHash;
-use crate::id::{AttemptId, QuestionId, SessionId, WorkflowId};
-use crate::time::Time;
+use crate::{AttemptId, QuestionId, SessionId, Stored, Time, WorkflowId};
 
 /// The ends of a workflow, as its parent is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]

@@ -5,10 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::document::{Document, Stored};
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, WorkflowId};
-use crate::text;
+use crate::{Document, Error, QuestionId, Result, Stored, WorkflowId, text};
 
 /// The largest checkpoint that an agent may save, in bytes, without its `user_answer`.
 pub const MAX_CHECKPOINT: u64 = 16 << 20;

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::documents::answer::Answer;
-use crate::text;
-use crate::time::{self, Time};
+use crate::{Answer, Time, text, time};
 
 /// How a round ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -4,9 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::document::{MAX_DEPTH, check_depth};
 use crate::documents::checkpoint::CheckpointDocument;
-use crate::error::{Error, Result};
-use crate::id::WorkflowId;
-use crate::text;
+use crate::{Error, Result, WorkflowId, text};
 
 /// Returns the value at a dotted path of a workflow's checkpoint. A number is an index of a list, from 0.
 ///

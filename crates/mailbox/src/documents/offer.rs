@@ -4,10 +4,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::documents::answer::{Answer, MAX_ANSWER};
-use crate::documents::fields::shown_hash::Shown;
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
+use crate::documents::answer::MAX_ANSWER;
+use crate::{Answer, Error, QuestionId, Result, RoundId, Shown, WorkflowId};
 
 /// The longest offer, in bytes of its JSON. It leaves room for an answer with every character escaped.
 pub const MAX_OFFER: u64 = 6 * MAX_ANSWER as u64 + (64 << 10);

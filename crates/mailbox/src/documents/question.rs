@@ -7,25 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::document::{Document, Stored};
-use crate::documents::answer::{Answer, AnswerValue};
-use crate::documents::asked::{Kind, OnExpiry, Part};
-use crate::documents::awaited::Ended;
-use crate::documents::closing::{Closing, TakenBack};
-use crate::documents::fields::approval::{self, Approval};
-use crate::documents::fields::approval_text;
+use crate::documents::closing::TakenBack;
 use crate::documents::fields::asked_in::AskedIn;
-use crate::documents::fields::attachment::Attachment;
 use crate::documents::fields::live::Live;
-use crate::documents::fields::options::{Choice, Options};
-use crate::documents::fields::range::Range;
-use crate::documents::fields::tool_call::ToolCall;
-use crate::documents::fields::trace::{self, Trace};
-use crate::documents::until::Until;
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId, SessionId, WorkflowId};
-use crate::text;
-use crate::time::{Span, Time};
+use crate::documents::fields::{approval, approval_text, trace};
+use crate::{
+    Answer, AnswerValue, Approval, Attachment, Choice, Closing, Document, Ended, Kind, OnExpiry, Options, Part, QuestionId, Range, Result,
+    RoundId, SessionId, Span, Stored, Time, ToolCall, Trace, Until, WorkflowId, text,
+};
 
 /// The largest question document in bytes, as it is posted, or as another program may put it into `pending/`.
 pub const MAX_QUESTION: u64 = 1 << 20;

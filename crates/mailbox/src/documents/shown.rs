@@ -8,11 +8,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::document;
-use crate::documents::fields::shown_hash::Shown;
-use crate::documents::question::Question;
-use crate::error::Result;
-use crate::text;
+use crate::{Question, Result, Shown, document, text};
 
 impl Shown {
     /// Returns the hash of this question.

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::answer::{Answer, AnswerValue, BY_EVENT};
-use crate::error::{Error, Result};
-use crate::text;
-use crate::time::{self, Time};
+use crate::documents::answer::BY_EVENT;
+use crate::{Answer, AnswerValue, Error, Result, Time, text, time};
 
 /// The longest path, in bytes: Linux's `PATH_MAX` without its final zero byte.
 const MAX_PATH: usize = 4095;

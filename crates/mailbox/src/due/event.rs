@@ -8,9 +8,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::documents::until::Until;
-use crate::thread;
-use crate::time::{self, Time};
+use crate::{Time, Until, thread, time};
 
 /// How long to wait for the filesystem. If it takes longer, it counts as one that does not answer.
 pub const SLOW: Duration = Duration::from_secs(5);

@@ -5,15 +5,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::disk;
-use crate::documents::asked::OnExpiry;
-use crate::documents::question::Question;
-use crate::documents::until::Until;
-use crate::error::Result;
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
-use crate::time::{self, Time};
+use crate::{Folder, Mailbox, OnExpiry, Question, Result, RoundId, Time, Until, WorkflowId, disk, list, time};
 
 /// The action that is due at the time of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]

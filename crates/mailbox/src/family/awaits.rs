@@ -6,12 +6,7 @@ use std::path::PathBuf;
 
 use uuid::Uuid;
 
-use crate::disk::{self, Lock};
-use crate::document::Document;
-use crate::documents::awaited::{Await, Join};
-use crate::error::{Error, Result};
-use crate::id::{AttemptId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::{AttemptId, Await, Document, Error, Folder, Join, Lock, Mailbox, Result, WorkflowId, WorkflowLock, disk};
 
 fn folder(mailbox: &Mailbox, parent: &WorkflowId) -> PathBuf {
     mailbox.folder(Folder::Awaits).join(parent.as_str())

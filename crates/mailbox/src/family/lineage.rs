@@ -4,17 +4,10 @@
 //! waits for it. The children of a parent are found by their names (`children`), and then each child's own documents are read. So
 //! the cost of a tree grows with its members, not with the mailbox.
 
-use crate::children;
-use crate::disk;
-use crate::documents::question::Question;
-use crate::error::Result;
-use crate::family::awaits;
-use crate::id::WorkflowId;
-use crate::layout::{CHILDREN_ARE_NOTED, Folder, Mailbox};
-use crate::listing::list;
-use crate::time::Time;
-use crate::{read_question, workflows};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::layout::CHILDREN_ARE_NOTED;
+use crate::{Folder, Mailbox, Question, Result, Time, WorkflowId, awaits, children, disk, list, read_question, workflows};
 
 /// The longest line of ancestors that is followed. Damaged records may name each other as parents.
 const LONGEST: usize = 10_000;

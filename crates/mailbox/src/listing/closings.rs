@@ -15,10 +15,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::derived::{self, Derived, FolderState};
-use crate::disk::{self, Lock};
-use crate::error::Result;
-use crate::id::RoundId;
-use crate::layout::{Folder, Mailbox};
+use crate::{Folder, Lock, Mailbox, Result, RoundId, disk};
 
 /// How many names the list has.
 pub const KEPT: usize = 256;

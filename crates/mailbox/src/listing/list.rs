@@ -4,10 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::error::{Error, IoContext, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::{disk, spelling};
+use crate::{Error, Folder, IoContext, Mailbox, Result, RoundId, WorkflowId, disk, spelling};
 
 /// Returns the names in a folder, without hidden names and names that are not UTF-8. Empty if the folder does not exist.
 ///

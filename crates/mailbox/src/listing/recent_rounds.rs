@@ -15,13 +15,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::derived::{self, Derived, FolderState};
-use crate::documents::question::QuestionDocument;
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
-use crate::time::Time;
-use crate::{disk, read_question};
+use crate::{Folder, Mailbox, QuestionDocument, QuestionId, Result, RoundId, Time, WorkflowId, disk, list, read_question};
 
 /// How many rounds the list keeps in each order: by their beginning, and by their end.
 pub const KEPT: usize = 8;

@@ -6,13 +6,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::disk;
-use crate::error::{IoContext, Result};
-use crate::id::WorkflowId;
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
 use crate::listing::newest_first::NewestFirst;
-use crate::transitions::quarantined_round;
+use crate::{Folder, IoContext, Mailbox, Result, WorkflowId, disk, list, quarantined_round};
 
 /// A time as the kernel stores it: seconds and nanoseconds.
 type Stamp = (i64, i64);

@@ -13,16 +13,9 @@ use std::collections::{BinaryHeap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::disk;
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
 use crate::listing::closings::{self, Closed};
-use crate::listing::list;
 use crate::listing::newest_first::NewestFirst;
-use crate::read_question;
-use crate::round::{self, Round};
-use crate::time::Time;
+use crate::{Folder, Mailbox, QuestionId, Result, Round, RoundId, Time, WorkflowId, disk, list, read_question, round};
 
 /// The folders that may hold such a round, in the order of a round's moves.
 const PLACES: [Folder; 4] = [Folder::Answered, Folder::Running, Folder::Parked, Folder::Closed];

@@ -3,13 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use crate::documents::question::{Question, QuestionDocument};
-use crate::error::Result;
-use crate::id::WorkflowId;
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
-use crate::time::Time;
-use crate::{read_question, round};
+use crate::{Folder, Mailbox, Question, QuestionDocument, Result, Time, WorkflowId, list, read_question, round};
 
 /// One entry of the inbox: a pending question.
 #[derive(Debug)]

@@ -11,13 +11,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use crate::audit::{self, Entry};
-use crate::disk::{self, Placed};
 use crate::documents::question::MAX_QUESTION;
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::text::without_bom;
-use crate::time::{self, Time};
+use crate::{Error, Folder, Mailbox, Placed, Result, RoundId, Time, WorkflowId, disk, time, without_bom};
 
 /// The grace time. A program may still be writing an unusable file, so the file is moved only after it has not changed for this long.
 pub const GRACE: Duration = Duration::from_secs(3);

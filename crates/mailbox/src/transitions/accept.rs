@@ -21,21 +21,16 @@ use uuid::Uuid;
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
-use crate::disk::{self, Lock, Placed};
-use crate::documents::answer::{Answer, AnswerValue};
 use crate::documents::awaited::{Grant, MOST_STANDING};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::approval::{ONCE, WORKFLOW};
-use crate::documents::fields::shown_hash::Shown;
-use crate::documents::question::{MAX_ANSWERED, Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::transitions::{answered_by_hand, settle, too_late};
+use crate::documents::question::MAX_ANSWERED;
+use crate::transitions::{answered_by_hand, too_late};
 use crate::trust::withdrawn;
-use crate::who::caller::Caller;
-use crate::{attachments, read_question, round, wake, workflows};
+use crate::{
+    Answer, AnswerValue, Caller, Error, Folder, Lock, Mailbox, Placed, Question, QuestionDocument, QuestionId, Result, RoundId, Shown,
+    WorkflowId, WorkflowLock, attachments, disk, read_question, round, settle, timers, wake, workflows,
+};
 
 /// The question that a decision is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

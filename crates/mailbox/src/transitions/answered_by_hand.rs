@@ -14,22 +14,15 @@ use std::time::Duration;
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::{store, user_answer};
-use crate::disk::{self, Placed};
-use crate::document;
-use crate::documents::answer::Answer;
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::checks::check_question;
-use crate::documents::fields::shown_hash::Shown;
-use crate::documents::fields::through::Through;
-use crate::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED, Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::documents::question::{MAX_QUESTION, MAX_UNTIL_CLOSED};
 use crate::quarantine::{grace_left, quarantine};
-use crate::time;
 use crate::transitions::replayed;
-use crate::{read_question, round, wake};
+use crate::{
+    Answer, Error, Folder, Mailbox, Placed, Question, QuestionDocument, Result, RoundId, Shown, Through, WorkflowId, WorkflowLock, disk,
+    document, read_question, round, time, timers, wake,
+};
 
 /// The result of [`adopt`].
 #[derive(Debug)]

@@ -14,16 +14,13 @@
 //! After a crash between two steps, [`crate::transitions::settle`] or the recovery of runs does the rest.
 
 use crate::audit::{self, Entry};
-use crate::disk;
-use crate::documents::closing::Closing;
-use crate::documents::question::{MAX_PENDING, Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::listing::{closings, recent_rounds};
+use crate::documents::question::MAX_PENDING;
+use crate::listing::closings;
 use crate::quarantine::quarantine;
-use crate::{read_question, round, wake};
+use crate::{
+    Closing, Folder, Mailbox, Question, QuestionDocument, QuestionId, Result, RoundId, WorkflowLock, disk, read_question, recent_rounds,
+    round, timers, wake,
+};
 
 /// Closes a pending question. The caller holds the workflow's lock and has settled the workflow. Returns the round.
 ///

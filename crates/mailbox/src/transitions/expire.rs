@@ -11,23 +11,12 @@
 //! | `keep` | the question stays open; one audit line and one notification say that it is overdue |
 
 use crate::audit::{self, Entry};
-use crate::disk;
-use crate::documents::answer::{Answer, BY_DEFAULT};
-use crate::documents::asked::OnExpiry;
+use crate::documents::answer::BY_DEFAULT;
 use crate::documents::checks::check_answer::Given;
-use crate::documents::closing::{Closed, Closing};
-use crate::documents::question::{Question, QuestionDocument};
-use crate::documents::until::Until;
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::RoundId;
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::round;
-use crate::time::Time;
-use crate::transitions::accept::{self, Decision, On};
-use crate::transitions::{close, settle};
-use crate::trust::Policy;
-use crate::who::caller::Caller;
+use crate::{
+    Answer, Caller, Closed, Closing, Decision, Error, Folder, Mailbox, On, OnExpiry, Policy, Question, QuestionDocument, Result, RoundId,
+    Time, Until, WorkflowLock, accept, close, disk, round, settle, timers,
+};
 
 /// The effect of an expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]

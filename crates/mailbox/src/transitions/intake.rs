@@ -14,16 +14,8 @@ use std::time::Duration;
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
-use crate::children;
-use crate::disk;
-use crate::documents::question::{Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
 use crate::quarantine::{grace_left, quarantine};
-use crate::round;
-use crate::transitions::settle;
+use crate::{Error, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, WorkflowId, children, disk, round, settle, timers};
 
 /// The result of [`take_in`].
 #[derive(Debug)]

@@ -7,20 +7,13 @@
 //! An offer that does not count by the operator's policy is refused here, so that its sender is told. A signed offer keeps its own
 //! time, because the signature covers the time.
 
-use crate::documents::answer::Answer;
 use crate::documents::checks::check_answer::Given;
 use crate::documents::closing::TakenBack;
-use crate::documents::fields::through::Through;
-use crate::documents::offer::{Decided, Offer, Verdict};
-use crate::documents::question::Question;
-use crate::error::{Error, Result};
-use crate::id::RoundId;
-use crate::layout::{Folder, Mailbox};
-use crate::time;
-use crate::transitions::accept::{self, Decision, On, Waiting};
-use crate::trust::Policy;
-use crate::who::caller::{Below, Caller};
-use crate::{read_question, round};
+use crate::transitions::accept::Waiting;
+use crate::{
+    Answer, Below, Caller, Decided, Decision, Error, Folder, Mailbox, Offer, On, Policy, Question, Result, RoundId, Through, Verdict,
+    accept, read_question, round, time,
+};
 
 /// How far the clock of a machine that signs may be ahead, in minutes.
 const CLOCKS_DIFFER: i64 = 10;

@@ -12,23 +12,17 @@
 //! An asker that waits posts under the lock in any case: if the answer to the same question lies in `answered/`, it takes that answer, and
 //! nothing is posted ([`post_unless_answered`]). An answer that comes at the same time is either found there, or has no pending question.
 
-use crate::attachments::{self, AttachedFile, Written};
+use crate::attachments::{self, Written};
 use crate::audit::{self, Entry};
 use crate::checkpoints::store;
-use crate::children;
-use crate::disk::{self, Placed};
-use crate::document::Document;
 use crate::documents::checks::{check_draft, check_question};
-use crate::documents::closing::{Closed, Closing};
-use crate::documents::question::{MAX_QUESTION, Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::time;
+use crate::documents::question::MAX_QUESTION;
 use crate::transitions::answered_by_hand::{self, Adopted};
-use crate::transitions::{close, settle, undo};
-use crate::{read_question, round};
+use crate::transitions::{close, undo};
+use crate::{
+    AttachedFile, Closed, Closing, Document, Error, Folder, Mailbox, Placed, Question, QuestionDocument, QuestionId, Result, RoundId,
+    WorkflowId, WorkflowLock, children, disk, read_question, round, settle, time, timers,
+};
 
 /// The effect of a post if another question of the workflow is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

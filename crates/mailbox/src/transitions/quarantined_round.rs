@@ -6,15 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::audit::{self, Entry};
-use crate::disk::{self, Placed};
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::listing::list;
-use crate::text;
-use crate::time::Time;
 use crate::transitions::answered_by_hand;
-use crate::{quarantine, read_question, round};
+use crate::{
+    Error, Folder, Mailbox, Placed, QuestionId, Result, RoundId, Time, WorkflowId, WorkflowLock, disk, list, quarantine, read_question,
+    round, text,
+};
 
 /// A file in quarantine whose round is not over.
 #[derive(Debug, Clone)]

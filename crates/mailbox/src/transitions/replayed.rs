@@ -3,13 +3,9 @@
 //! through for good.
 
 use crate::audit::{self, Entry};
-use crate::documents::question::{Question, QuestionDocument};
-use crate::error::Result;
-use crate::id::RoundId;
-use crate::layout::{Folder, Mailbox};
 use crate::quarantine::quarantine;
-use crate::read_question;
 use crate::trust::withdrawn;
+use crate::{Folder, Mailbox, Question, QuestionDocument, Result, RoundId, read_question};
 
 /// Puts such copies of this round into quarantine. `noted` is the question's own file. The caller holds the workflow's lock.
 ///

@@ -22,17 +22,15 @@ use std::path::Path;
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::{store, user_answer};
-use crate::disk::{self, Placed};
 use crate::documents::checkpoint::CheckpointDocument;
-use crate::documents::question::{MAX_PENDING, MAX_TAKEN_BACK, Question, QuestionDocument};
-use crate::error::Result;
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
+use crate::documents::question::{MAX_PENDING, MAX_TAKEN_BACK};
 use crate::quarantine::quarantine;
-use crate::time::{self, Time};
 use crate::transitions::{close, replayed};
 use crate::trust::withdrawn;
-use crate::{document, read_question, round};
+use crate::{
+    Folder, Mailbox, Placed, Question, QuestionDocument, QuestionId, Result, RoundId, Time, WorkflowId, WorkflowLock, disk, document,
+    read_question, round, time,
+};
 
 /// Completes what is half done. Cheap if nothing is. Returns the pending question if there is a valid one and it stays. The caller
 /// holds the workflow's lock.

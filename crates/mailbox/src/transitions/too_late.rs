@@ -4,15 +4,13 @@
 //! but no agent is launched for it.
 
 use crate::audit::{self, Entry};
-use crate::documents::answer::{Answer, BY_EVENT, MAX_ANSWER};
-use crate::documents::question::{MAX_UNTIL_CLOSED, QuestionDocument};
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::{closings, list};
-use crate::round::Round;
-use crate::who::caller::Caller;
-use crate::{disk, read_question, round};
+use crate::documents::answer::{BY_EVENT, MAX_ANSWER};
+use crate::documents::question::MAX_UNTIL_CLOSED;
+use crate::listing::closings;
+use crate::{
+    Answer, Caller, Error, Folder, Mailbox, QuestionDocument, QuestionId, Result, Round, RoundId, WorkflowId, disk, list, read_question,
+    round,
+};
 
 /// Returns the error for an answer while an earlier one of the same workflow still waits for its run.
 pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {

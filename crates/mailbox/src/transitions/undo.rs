@@ -26,20 +26,15 @@
 
 use crate::audit::{self, Entry};
 use crate::checkpoints::user_answer;
-use crate::disk::{self, Placed};
-use crate::document::Stored;
-use crate::documents::answer::Answer;
-use crate::documents::asked::OnExpiry;
 use crate::documents::closing::TakenBack;
-use crate::documents::question::{MAX_TAKEN_BACK, Question, QuestionDocument};
-use crate::due::timers;
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox, WorkflowLock};
-use crate::transitions::{answered_by_hand, settle};
+use crate::documents::question::MAX_TAKEN_BACK;
+use crate::transitions::answered_by_hand;
 use crate::trust::policy::WhyRefused;
 use crate::trust::withdrawn;
-use crate::{quarantine, read_question, round, text, time};
+use crate::{
+    Answer, Error, Folder, Mailbox, OnExpiry, Placed, Question, QuestionDocument, QuestionId, Result, RoundId, Stored, WorkflowId,
+    WorkflowLock, disk, quarantine, read_question, round, settle, text, time, timers,
+};
 
 /// An answer that was taken back.
 #[derive(Debug)]

@@ -2,13 +2,7 @@
 //!
 //! Under the workflow's lock: settle the workflow, then close the question as `withdrawn` (see [`super::close`]).
 
-use crate::documents::closing::{Closed, Closing};
-use crate::error::{Error, Result};
-use crate::id::{RoundId, WorkflowId};
-use crate::layout::{Folder, Mailbox};
-use crate::listing::list;
-use crate::round;
-use crate::transitions::{close, settle};
+use crate::{Closed, Closing, Error, Folder, Mailbox, Result, RoundId, WorkflowId, close, list, round, settle};
 
 /// Takes the pending question of a workflow back. `by` is the name of the person or program that does so. Returns the round.
 ///

@@ -1,7 +1,6 @@
 //! The subject of a question, for the rules about who may decide.
 
-use crate::documents::question::Question;
-use crate::id::WorkflowId;
+use crate::{Question, WorkflowId};
 
 /// The subject of a question, as far as it matters for who may decide it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,20 +5,13 @@
 //! of children begin or continue an agent as usual, but only if nothing in them was ever a question for a person. A claimed round
 //! with a question but without an answer does not count.
 
-use crate::documents::answer::{Answer, AnswerValue, BY_DEFAULT, Outcome};
-use crate::documents::asked::OnExpiry;
+use crate::documents::answer::BY_DEFAULT;
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::checks::check_question;
-use crate::documents::fields::through::Through;
-use crate::documents::question::Question;
-use crate::documents::until::Until;
-use crate::error::Result;
-use crate::text;
-use crate::time;
 use crate::trust::key::{self, PublicKey};
-use crate::trust::matter::Matter;
 use crate::trust::sshsig::Wrong;
 use crate::trust::{signed_bytes, withdrawn};
+use crate::{Answer, AnswerValue, Matter, OnExpiry, Outcome, Question, Result, Through, Until, text, time};
 
 /// The conditions that an answer must meet to count.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,8 @@
 //! The bytes that are signed: everything in an answer that a reader acts on, and the whole question. The question counts both as
 //! the person saw it and as its agent goes on from it.
 
-use crate::document;
-use crate::documents::answer::Answer;
-use crate::documents::question::Question;
 use crate::documents::shown;
-use crate::error::{Error, Result};
-use crate::time;
+use crate::{Answer, Error, Question, Result, document, time};
 
 /// The first line. It names the content and the version of its form.
 pub const FIRST_LINE: &str = "askbox answer v1\n";

@@ -4,10 +4,9 @@ use std::io::{Read, Seek, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, IoContext, Result};
-use crate::time;
 use crate::trust::key::{self, PublicKey, SecretKey};
 use crate::trust::sshsig::Wrong;
+use crate::{Error, IoContext, Result, time};
 
 /// How long a command may take. A person may have to touch a token.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -8,10 +8,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::documents::answer::Answer;
-use crate::documents::question::Question;
-use crate::text;
 use crate::trust::signed_bytes;
+use crate::{Answer, Question, text};
 
 /// The reason for people why such an answer does not count.
 pub const WHY: &str = "this signed answer was taken back, and does not count again";

@@ -12,16 +12,13 @@
 
 use serde::Deserialize;
 
-use crate::documents::answer::{Answer, AnswerValue, BY_DEFAULT, BY_EVENT};
+use crate::documents::answer::{BY_DEFAULT, BY_EVENT};
 use crate::documents::fields::asked_in::{AskedIn, NonceHash};
-use crate::documents::fields::through::Through;
-use crate::documents::question::Question;
-use crate::error::{Error, Result};
-use crate::id::{QuestionId, SessionId, WorkflowId};
-use crate::layout::{MAX_RUN, Mailbox};
-use crate::trust::matter::Matter;
-use crate::trust::{Signer, signed_bytes};
-use crate::{disk, document};
+use crate::layout::MAX_RUN;
+use crate::trust::signed_bytes;
+use crate::{
+    Answer, AnswerValue, Error, Mailbox, Matter, Question, QuestionId, Result, SessionId, Signer, Through, WorkflowId, disk, document,
+};
 
 pub use crate::platform::ancestry::Below;
 

@@ -7,10 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::disk::{self, Lock};
-use crate::error::Result;
-use crate::id::SessionId;
-use crate::{Mailbox, wake};
+use crate::{Lock, Mailbox, Result, SessionId, disk, wake};
 
 /// The end of the name of the file whose time says when a person last typed at a session's terminal.
 pub const TYPED: &str = ".typed";

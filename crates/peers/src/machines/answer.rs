@@ -17,10 +17,10 @@ use askbox_cli::ask_answer::edit_command::{self, Edited};
 use askbox_cli::ask_answer::{self, ask_user_question, short_id};
 use askbox_cli::person::refusal;
 use askbox_cli::{Context, SeenRound, answering, program, question_text};
-use askbox_mailbox::documents::checks::check_answer::{self, Given};
+use askbox_mailbox::documents::checks::check_answer::Given;
 use askbox_mailbox::{
     Address, Answer, AnswerValue, Caller, Decided, Decision, Error, Folder, HostName, On, Question, QuestionId, Result, Round, Untrusted,
-    Verdict, WorkflowId, text, time,
+    Verdict, WorkflowId, check_answer, text, time,
 };
 
 /// The maximum wait for a machine that a person names.

@@ -15,12 +15,11 @@ use serde_json::value::RawValue;
 
 use crate::lines::{ALIVE_EVERY, Line};
 use askbox_cli::{Common, Context, hangup, program};
-use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::documents::offer::MAX_OFFER;
 use askbox_mailbox::transitions::offered;
 use askbox_mailbox::{
-    Decided, Error, Folder, Hints, Mailbox, Offer, QuestionId, Result, RoundId, Verdict, WorkflowId, disk, document, list, read_question,
-    round, thread,
+    Decided, Error, Folder, Hint, Hints, Mailbox, Offer, QuestionId, Result, RoundId, Verdict, WorkflowId, disk, document, list,
+    read_question, round, thread,
 };
 use askbox_run::story;
 

@@ -16,13 +16,12 @@ use std::time::{Duration, Instant};
 use crate::asking::hold::Look;
 use crate::asking::posted::Posted;
 use crate::asking::receipt::End;
-use crate::asking::reply::Reply;
-use crate::asking::request::Request;
 use crate::claim::{Claim, OnRecord};
+use crate::{Reply, Request};
 use askbox_config::Config;
-use askbox_mailbox::audit::Entry;
+use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::{Mailbox, Result, RoundId, Time, audit, time};
+use askbox_mailbox::{Mailbox, Result, RoundId, Time, time};
 
 /// How often the mailbox is looked at while a dialog is open.
 pub const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -8,10 +8,9 @@ use crate::approval::call::Call;
 use crate::approval::permit::{self, Allowed, Permit, Rules};
 use crate::approval::standing::{self, StandingDecision};
 use crate::asking::questions::Answers;
-use crate::attempt::record::Run;
 use crate::attempt::suspended_call;
 use crate::claim::{Claim, ClaimAttempt, OnRecord, for_asker, inline};
-use crate::words;
+use crate::{Run, words};
 use askbox_mailbox::documents::shown::asks_the_same;
 use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::{

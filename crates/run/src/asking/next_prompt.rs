@@ -4,8 +4,8 @@ use crate::words::inserted::at_the_end;
 use crate::words::{they_say, user_added};
 use askbox_agent::sessions;
 use askbox_mailbox::programs::CLAUDE;
-use askbox_mailbox::text::{path_word, shell_quote};
-use askbox_mailbox::{Answer, Closed, Outcome, Question};
+use askbox_mailbox::text::path_word;
+use askbox_mailbox::{Answer, Closed, Outcome, Question, shell_quote};
 
 /// Returns a sentence with the command that gives the session the answer which its dialog did not take. `None` if there is no such answer, or
 /// if the session still lives.

@@ -18,9 +18,8 @@ use askbox_agent::{subagents, transcript};
 use askbox_mailbox::documents::fields::approval::CallHash;
 use askbox_mailbox::documents::fields::live::EXIT_PLAN_MODE;
 use askbox_mailbox::programs::{CLAUDE, Facts};
-use askbox_mailbox::transitions::close;
 use askbox_mailbox::{
-    Closed, Closing, Folder, Lock, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, ToolCall, WorkflowId, disk,
+    Closed, Closing, Folder, Lock, Mailbox, Outcome, Question, QuestionDocument, Result, RoundId, Time, ToolCall, WorkflowId, close, disk,
     read_question,
 };
 

@@ -9,12 +9,12 @@ use crate::approval::call::Call;
 use crate::asking::form::Elicited;
 use crate::asking::posted::{self, LONGEST_NAME};
 use crate::asking::questions;
-use askbox_mailbox::documents::checks::check_draft;
 use askbox_mailbox::documents::fields::live::{Live, Offered};
 use askbox_mailbox::documents::fields::tool_call::Subagent;
-use askbox_mailbox::documents::fields::trace::Trace;
 use askbox_mailbox::programs::Facts;
-use askbox_mailbox::{Document, Error, Outcome, Question, QuestionDocument, Result, SessionId, Time, ToolCall, WorkflowId, text};
+use askbox_mailbox::{
+    Document, Error, Outcome, Question, QuestionDocument, Result, SessionId, Time, ToolCall, Trace, WorkflowId, check_draft, text,
+};
 
 /// The input of a call, whole.
 pub type Input = Map<String, Value>;

@@ -11,10 +11,9 @@ use crate::attempt::{no_result, once};
 use askbox_agent::program::AWAITS;
 use askbox_config::{Config, EXEC};
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::transitions::close;
 use askbox_mailbox::{
-    Closed, Closing, Due, Error, Folder, Mailbox, Placed, QuestionId, Result, Time, Timer, Untrusted, WorkflowId, WorkflowLock, disk,
-    read_question, text, time, wake, workflows,
+    Closed, Closing, Due, Error, Folder, Mailbox, Placed, QuestionId, Result, Time, Timer, Untrusted, WorkflowId, WorkflowLock, close,
+    disk, read_question, text, time, wake, workflows,
 };
 
 /// The limit of the agent's final text in `run.json`, in characters. The whole text is in `events.jsonl`.

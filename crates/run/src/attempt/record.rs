@@ -11,11 +11,11 @@ use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::failure::Failure;
 use askbox_config::EXEC;
 use askbox_mailbox::disk::{self, Staged};
-use askbox_mailbox::document::{SCHEMA_VERSION, Stored};
+use askbox_mailbox::document::SCHEMA_VERSION;
 use askbox_mailbox::documents::fields::asked_in::NonceHash;
 use askbox_mailbox::layout::MAX_RUN;
 use askbox_mailbox::{
-    AttemptId, Document, Error, Folder, Mailbox, Placed, QuestionId, Result, RoundId, SessionId, Time, WorkflowId, list, text, time,
+    AttemptId, Document, Error, Folder, Mailbox, Placed, QuestionId, Result, RoundId, SessionId, Stored, Time, WorkflowId, list, text, time,
 };
 
 impl Stored for Run {

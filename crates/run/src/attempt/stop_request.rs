@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::document::Stored;
-use askbox_mailbox::{Document, Result, Span, Time};
+use askbox_mailbox::{Document, Result, Span, Stored, Time};
 
 /// A request to stop: the content of `stop.json`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]

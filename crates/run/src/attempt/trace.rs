@@ -10,8 +10,8 @@
 
 use crate::attempt::record::Run;
 use askbox_config::Config;
-use askbox_mailbox::documents::fields::trace::{SpanId, Trace, TraceId, TraceParent};
-use askbox_mailbox::{AttemptId, Question, RoundId};
+use askbox_mailbox::documents::fields::trace::{SpanId, TraceId, TraceParent};
+use askbox_mailbox::{AttemptId, Question, RoundId, Trace};
 
 /// Returns the trace of a round. It is the asker's trace, or a trace of its own.
 pub fn id(question: &Question, round: &RoundId) -> TraceId {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::breaker::state_machine::{Breaker, Settings};
 use crate::log;
-use askbox_mailbox::document::{SCHEMA_VERSION, Stored};
-use askbox_mailbox::{Document, Error, Lock, Mailbox, Result, disk, time};
+use askbox_mailbox::document::SCHEMA_VERSION;
+use askbox_mailbox::{Document, Error, Lock, Mailbox, Result, Stored, disk, time};
 
 impl Stored for Breaker {
     const LARGEST: u64 = 4 << 20;

@@ -6,8 +6,8 @@ use crate::chain::outcome;
 use crate::delivery::Delivery;
 use crate::view::archived::{AT_ONCE, Archived};
 use askbox_agent::{Event, EventKind};
-use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::{Closed, Closing, Mailbox, Result, Time, WorkflowId};
+use askbox_mailbox::documents::awaited::End;
+use askbox_mailbox::{Closed, Closing, Ended, Mailbox, Result, Time, WorkflowId};
 
 /// The end of a workflow, and the archive that it was read from.
 #[derive(Debug)]

@@ -16,8 +16,7 @@ use uuid::Uuid;
 use crate::chain::{bounds, outcome};
 use crate::task::Task;
 use askbox_config::Chain;
-use askbox_mailbox::documents::awaited::Ended;
-use askbox_mailbox::{Await, Error, Join, Lock, Mailbox, Result, WorkflowId, awaits, disk, time};
+use askbox_mailbox::{Await, Ended, Error, Join, Lock, Mailbox, Result, WorkflowId, awaits, disk, time};
 
 /// The largest instruction file, in bytes, that is compared. A second spawn of a larger one starts a second child.
 const MAX_COMPARED: u64 = 1 << 20;

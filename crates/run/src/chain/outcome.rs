@@ -5,10 +5,10 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::delivery::Delivery;
 use crate::view::tail::EventTail;
 use askbox_agent::EventKind;
-use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::listing::recent_rounds::Recent;
 use askbox_mailbox::{
-    Await, Closed, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, Untrusted, WorkflowId, awaits, disk, list,
+    Await, Closed, Ended, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, Untrusted, WorkflowId, awaits, disk, list,
     quarantined_round, read_question, recent_rounds, workflows,
 };
 

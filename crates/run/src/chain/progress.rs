@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::chain::outcome::{self, OwnState, TreeState};
 use crate::story;
-use askbox_mailbox::documents::awaited::Ended;
-use askbox_mailbox::{Folder, FolderWatch, Mailbox, Result, WorkflowId, round};
+use askbox_mailbox::{Ended, Folder, FolderWatch, Mailbox, Result, WorkflowId, round};
 
 /// The longest time between two looks, because a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

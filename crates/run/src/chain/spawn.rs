@@ -12,20 +12,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::attempt::ending::Ending;
-use crate::attempt::record::{self, Run};
 use crate::chain::bounds;
 use crate::chain::in_turn::{self, InTurn};
-use crate::chain::outcome::{self, OwnState};
 use crate::chain::progress::{self, Progress};
 use crate::money::budget::Allowance;
 use crate::money::day::DayBudget;
 use crate::recovery::{self, Recovered};
 use crate::supervise::detach;
 use crate::task::{self, ForkOf, Task};
+use crate::{OwnState, Run, outcome, record};
 use askbox_agent::{claude, transcript};
 use askbox_config::Config;
-use askbox_mailbox::documents::awaited::Ended;
-use askbox_mailbox::{AttemptId, Error, Join, Mailbox, Result, WorkflowId, pause, presence, time, workflows};
+use askbox_mailbox::{AttemptId, Ended, Error, Join, Mailbox, Result, WorkflowId, pause, presence, time, workflows};
 
 /// The run that starts a child.
 #[derive(Debug, Clone)]

@@ -5,16 +5,15 @@
 
 use uuid::Uuid;
 
-use crate::attempt::record::{self, Run};
-use crate::chain::outcome::{self, OwnState};
 use crate::claim::plan;
+use crate::{OwnState, Run, outcome, record};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::documents::awaited::{End, Ended};
+use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::documents::question::MAX_ANSWERED;
 use askbox_mailbox::{
-    Await, Closed, Document, Error, Folder, Join, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, WorkflowId, WorkflowLock,
-    awaits, disk, quarantined_round, recent_rounds, round, time, workflows,
+    Await, Closed, Document, Ended, Error, Folder, Join, Lock, Mailbox, Placed, Question, QuestionId, Result, RoundId, WorkflowId,
+    WorkflowLock, awaits, disk, quarantined_round, recent_rounds, round, time, workflows,
 };
 
 /// Handles a change of a workflow. If it has ended, this notes the end in its parents' awaits and wakes every parent that can be woken.

@@ -12,11 +12,12 @@ use crate::claim::stages::{Chosen, Claim, OnRecord, Taken, lock_is_held};
 use crate::delivery::Delivery;
 use crate::process::programs;
 use askbox_config::Config;
-use askbox_mailbox::platform::processes;
 use askbox_mailbox::transitions::answered_by_hand::{self, Adopted};
 use askbox_mailbox::transitions::undo;
 use askbox_mailbox::trust::policy::WhyRefused;
-use askbox_mailbox::{Folder, Lock, Mailbox, Policy, Question, QuestionId, Result, RoundId, Through, WorkflowId, disk, list, settle};
+use askbox_mailbox::{
+    Folder, Lock, Mailbox, Policy, Question, QuestionId, Result, RoundId, Through, WorkflowId, disk, list, processes, settle,
+};
 
 /// The outcome of an attempt to claim a workflow's answer.
 #[derive(Debug)]

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use crate::attempt::record::{self, Claimant, RunState};
 use crate::claim::{self, Claim, ClaimAttempt, OnRecord, heard};
 use crate::delivery::Delivery;
-use askbox_mailbox::disk::file_events::Waker;
 use askbox_mailbox::due::event;
 use askbox_mailbox::transitions::expire::{self, Expiry};
 use askbox_mailbox::{
-    Error, Folder, FolderWatch, Lock, Mailbox, Policy, Question, Receipt, Result, RoundId, Shown, Until, WorkflowId, disk, read_question,
-    time,
+    Error, Folder, FolderWatch, Lock, Mailbox, Policy, Question, Receipt, Result, RoundId, Shown, Until, Waker, WorkflowId, disk,
+    read_question, time,
 };
 
 /// The sleep between two looks if no file events are available.

@@ -5,9 +5,8 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::claim::moved_folder;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::disk::{self, Staged};
-use askbox_mailbox::transitions::close;
 use askbox_mailbox::{
-    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, QuestionDocument, Result, RoundId, WorkflowLock, recent_rounds, workflows,
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, QuestionDocument, Result, RoundId, WorkflowLock, close, recent_rounds, workflows,
 };
 
 /// A round with its first attempt, at one stage of its claim.

@@ -15,8 +15,9 @@ use crate::words::{self, AskAgain, user_added};
 use askbox_agent::{claude, rejected_calls, transcript};
 use askbox_config::RunnerKind;
 use askbox_mailbox::documents::answer::BY_EVENT;
-use askbox_mailbox::text::{self, one_line, shell_quote};
-use askbox_mailbox::{Answer, AnswerValue, Kind, Mailbox, Outcome, Part, Question, Result, disk, match_option};
+use askbox_mailbox::{
+    Answer, AnswerValue, Kind, Mailbox, Outcome, Part, Question, Result, disk, match_option, one_line, shell_quote, text,
+};
 
 /// The longest answer, in bytes, that goes into the prompt; a longer one goes into a file. `claude` refuses a prompt of more than 2 MB,
 /// and every later turn pays for the whole prompt.

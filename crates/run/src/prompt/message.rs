@@ -10,9 +10,8 @@ use crate::prompt::{answer_text, so_far};
 use crate::words::inserted::{on_one_line, quoted};
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::checkpoints::store;
-use askbox_mailbox::documents::awaited::{End, Ended};
-use askbox_mailbox::text::{self, one_line};
-use askbox_mailbox::{Content, Error, Folder, Mailbox, Question, Result, disk};
+use askbox_mailbox::documents::awaited::End;
+use askbox_mailbox::{Content, Ended, Error, Folder, Mailbox, Question, Result, disk, one_line, text};
 
 /// The first message of an attempt: a task, the results of child workflows, or an answer. If the answer is too long for a prompt,
 /// writes it to `answer.txt` beside the run.

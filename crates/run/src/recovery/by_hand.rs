@@ -15,9 +15,8 @@ use crate::supervise::stop;
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::error::Hint;
-use askbox_mailbox::transitions::close;
 use askbox_mailbox::{
-    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, WorkflowId, disk, list, quarantined_round, read_question,
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Result, RoundId, WorkflowId, close, disk, list, quarantined_round, read_question,
 };
 
 /// How long the supervisor that has parked a round may take to end.

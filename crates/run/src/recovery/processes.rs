@@ -10,8 +10,7 @@ use crate::attempt::failure::{Class, Failure};
 use crate::attempt::record::{self, Run, RunState};
 use crate::process::{agent_lock, run_processes};
 use askbox_config::Config;
-use askbox_mailbox::text::shell_quote;
-use askbox_mailbox::{Due, Error, Lock, Mailbox, Result, Time, Timer, time};
+use askbox_mailbox::{Due, Error, Lock, Mailbox, Result, Time, Timer, shell_quote, time};
 
 /// How long an agent may take to end whose supervisor has died. Claude Code needs 2 s on an idle machine, and gives itself 5 s.
 const ENDS_BY_ITSELF: Duration = Duration::from_secs(10);

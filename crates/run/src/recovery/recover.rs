@@ -9,23 +9,22 @@ use std::time::Duration;
 use crate::asking::receipt;
 use crate::attempt::earlier::EarlierAttempts;
 use crate::attempt::ending::{self, Ending};
-use crate::attempt::record::{self, Run, RunState};
 use crate::attempt::{failure, once, suspended_call};
 use crate::claim::heard::{self, Heard};
 use crate::claim::{Claim, plan};
 use crate::delivery::Delivery;
 use crate::money::costs;
-use crate::process::launch;
 use crate::recovery::processes::{self, Left};
 use crate::supervise::stop;
+use crate::{Run, RunState, launch, record};
 use askbox_agent::program::AWAITS_PERSON;
 use askbox_agent::{EventKind, events};
 use askbox_config::Config;
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::transitions::{close, replayed};
+use askbox_mailbox::transitions::replayed;
 use askbox_mailbox::{
-    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Question, QuestionDocument, Result, RoundId, SessionId, Time, WorkflowId, disk,
-    list, quarantine, read_question, recent_rounds, time,
+    Closed, Closing, Error, Folder, Lock, Mailbox, Placed, Question, QuestionDocument, Result, RoundId, SessionId, Time, WorkflowId, close,
+    disk, list, quarantine, read_question, recent_rounds, time,
 };
 
 /// The way to mend a round whose records cannot be read.

@@ -8,16 +8,15 @@ use std::time::Duration;
 use crate::asking::receipt;
 use crate::attempt::failure::Class;
 use crate::attempt::once;
-use crate::attempt::record::{self, Run};
 use crate::claim::moved_folder;
 use crate::delivery::{self, Delivery};
-use crate::process::programs;
 use crate::story::begun_with;
-use crate::story::cause::{self, HoldUp, edit_configuration, startable};
+use crate::story::cause::{self, edit_configuration, startable};
 use crate::story::kind::Cause;
 use crate::story::queue::QueueState;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
+use crate::{HoldUp, Run, programs, record};
 use askbox_config::Config;
 use askbox_mailbox::{
     Folder, Mailbox, OnExpiry, Question, RoundId, Until, WorkflowId, disk, list, pause, presence, text, time, timers, workflows,

@@ -2,17 +2,16 @@
 
 use crate::activity::live::Live;
 use crate::activity::so_far;
-use crate::attempt::record::{self, Run};
 use crate::attempt::stop_request;
 use crate::delivery::Delivery;
 use crate::money::costs;
-use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{self, Found};
 use crate::story::kind::Cause;
 use crate::story::reason::{Reason, also};
 use crate::story::shape::{Standing, Story, View};
 use crate::story::teller::Teller;
 use crate::story::{awaited, state};
+use crate::{HoldUp, Run, record};
 use askbox_mailbox::{
     AnswerValue, Closing, Error, Folder, Lock, Mailbox, QuarantinedRound, Question, Result, RoundId, Time, WorkflowId, awaits, disk, list,
     quarantined_round, read_question, recent_rounds, round, text, time, workflows,

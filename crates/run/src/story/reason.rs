@@ -5,13 +5,11 @@
 use crate::asking::next_prompt;
 use crate::asking::receipt::{self, NOT_KNOWN_YET};
 use crate::attempt::once;
-use crate::attempt::record::{self, Run};
-use crate::delivery;
-use crate::story::cause::HoldUp;
 use crate::story::hold_ups::{BY_SESSION, Found};
 use crate::story::kind::Cause;
 use crate::story::shape::Standing;
 use crate::story::teller::Teller;
+use crate::{HoldUp, Run, delivery, record};
 use askbox_mailbox::{Folder, Mailbox, Question, Round, RoundId, WorkflowId, text, timers};
 
 /// The words of a story.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::archive::{self, ArchivedRound, NewestArchived};
-use crate::attempt::record::Run;
-use crate::story::{Story, Teller};
+use crate::{Run, Story, Teller};
 use askbox_mailbox::{Document, Error, Mailbox, QuestionDocument, Result, RoundId, WorkflowId, read_question};
 
 /// How many of the newest rounds are looked for at once.

@@ -1,8 +1,7 @@
 //! The ends of rounds as news for a session of a user. The session reads what they brought with a command.
 
-use crate::attempt::record;
 use crate::delivery::Delivery;
-use crate::story::{self, Standing};
+use crate::{Standing, record, story};
 use askbox_mailbox::{Folder, Mailbox, WorkflowId, list, quarantine, round};
 
 /// The end of a round, as a line of the audit trail claims it.

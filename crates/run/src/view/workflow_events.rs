@@ -6,8 +6,7 @@ use std::time::Duration;
 use crate::attempt::record::{self, Run};
 use crate::view::tail::{Next, RoundEvents};
 use askbox_agent::Event;
-use askbox_mailbox::disk::file_events::Waker;
-use askbox_mailbox::{FolderWatch, Mailbox, Result, RoundId, WorkflowId, list};
+use askbox_mailbox::{FolderWatch, Mailbox, Result, RoundId, Waker, WorkflowId, list};
 
 /// The longest sleep if file events are available: one may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::messages::WatchMessage;
-use askbox_mailbox::disk::file_events::Hint;
 use askbox_mailbox::due::event::{self, SLOW};
-use askbox_mailbox::{Due, Hints, Result, RoundId, Timer, Until, thread, time};
+use askbox_mailbox::{Due, Hint, Hints, Result, RoundId, Timer, Until, thread, time};
 use askbox_run::log;
 
 /// The most files that are looked at at the same time, without the looks that take longer than [`SLOW`].

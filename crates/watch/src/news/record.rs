@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use askbox_config::Event;
-use askbox_mailbox::document::{self, Stored};
-use askbox_mailbox::{Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, disk, text, time};
+use askbox_mailbox::{Error, IoContext, Mailbox, QuestionId, Result, RoundId, Stored, Time, WorkflowId, disk, document, text, time};
 use askbox_run::log;
 
 /// The most entries of one record. If a question has more reminders, the oldest are forgotten.

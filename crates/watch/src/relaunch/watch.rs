@@ -15,8 +15,7 @@ use crate::scope::Scope;
 use crate::watcher::Watcher;
 use askbox_cli::{Context, program};
 use askbox_config::{Config, LogFormat, Runners};
-use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, thread, time};
+use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, processes, thread, time};
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::{log, programs, run_processes};
 

@@ -9,7 +9,7 @@ use crate::commands::doctor::checkup::{Checkup, edit, is_claude, of_run};
 use crate::commands::doctor::installation::claude_files::MANAGED;
 use askbox_agent::claude::CONFIG_DIR;
 use askbox_config::Runner;
-use askbox_mailbox::text::without_bom;
+use askbox_mailbox::without_bom;
 use askbox_run::story::cause::edit_configuration;
 
 const KIND: &str = "agent_cannot_start";

@@ -8,8 +8,7 @@ use serde_json::Value;
 use crate::commands::doctor::checkup::{Checkup, edit};
 use askbox_agent::claude::{self, CONFIG_DIR};
 use askbox_agent::transcript;
-use askbox_mailbox::text::without_bom;
-use askbox_mailbox::{Question, disk, text, time};
+use askbox_mailbox::{Question, disk, text, time, without_bom};
 use askbox_run::story::cause::edit_configuration;
 
 /// The maximum size of a settings file.

@@ -2,14 +2,12 @@
 //!
 //! The tool call that a question asks about, in words, and the commands that allow it.
 
-use crate::args::seen_round::SeenRound;
 use crate::ask_answer::question_text::asked;
-use crate::terminal::fitted;
+use crate::{SeenRound, fitted};
 use askbox_config::ToolRule;
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::documents::fields::approval::{ONCE, WORKFLOW};
-use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Approval, Content, Folder, Mailbox, Question, Round, RoundId, WorkflowId, caller, round};
+use askbox_mailbox::{Approval, Content, Folder, Mailbox, Question, Round, RoundId, WorkflowId, caller, excerpt, one_line, round};
 
 /// The line that says which event a question waits for, if it waits for one.
 pub(super) fn own_line(found: &Round) -> Option<String> {

@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::terminal::columns::{padded, width};
-use askbox_mailbox::text::{excerpt, one_line};
-use askbox_mailbox::{Kind, Mailbox, Part, Question, RoundId, Time, round, time};
+use askbox_mailbox::{Kind, Mailbox, Part, Question, RoundId, Time, excerpt, one_line, round, time};
 
 /// The kind of answer, in words.
 pub fn kind(part: &Part) -> Cow<'static, str> {

@@ -7,11 +7,9 @@ use std::fmt::Write;
 
 use crate::ask_answer::question_text::origin::{background, own_line, thread};
 use crate::ask_answer::question_text::{asked, part};
-use crate::program::Context;
 use crate::terminal::columns::width;
-use crate::terminal::fitted;
-use askbox_mailbox::text::{self, excerpt, one_line};
-use askbox_mailbox::{Answer, Folder, Mailbox, OnExpiry, Question, Round, time};
+use crate::{Context, fitted};
+use askbox_mailbox::{Answer, Folder, Mailbox, OnExpiry, Question, Round, excerpt, one_line, text, time};
 use askbox_run::{Cause, Teller, story};
 
 /// A round with its question, its state and its answers.

@@ -5,17 +5,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::documents::answer::{Answer, AnswerValue, MAX_ANSWER, Outcome};
-use crate::documents::asked::{Kind, Part};
+use crate::documents::answer::MAX_ANSWER;
 use crate::documents::checks::match_option::{Meaning, meaning};
 use crate::documents::fields::approval::{EDITED, LONGEST_EDITED};
-use crate::documents::fields::options::Choice;
-use crate::documents::fields::range::{NumberProblem, Range};
+use crate::documents::fields::range::NumberProblem;
 use crate::documents::programs::Facts;
-use crate::documents::question::Question;
-use crate::error::{Error, Hint, Result};
-use crate::spelling;
+use crate::error::Hint;
 use crate::text::{self, excerpt, is_blank, shell_quote};
+use crate::{Answer, AnswerValue, Choice, Error, Kind, Outcome, Part, Question, Range, Result, spelling};
 
 /// How a value was given. It decides what happens to a value that is empty or close to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,8 @@
 
 use serde_json::Value;
 
-use crate::documents::asked::{Kind, Part};
-use crate::documents::checks::check_answer::{self, Given};
-use crate::documents::question::Content;
-use crate::documents::question::{Question, QuestionDocument};
-use crate::error::{Error, Result};
-use crate::spelling;
-use crate::text::excerpt;
+use crate::documents::checks::check_answer::Given;
+use crate::{Content, Error, Kind, Part, Question, QuestionDocument, Result, check_answer, excerpt, spelling};
 
 /// The fields of a question. The last two belong to AskUserQuestion and have no meaning here.
 const FIELDS: [&str; 40] = [

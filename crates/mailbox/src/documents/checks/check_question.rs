@@ -1,12 +1,10 @@
 //! Checks whether a question is valid. Errors name the field and say how to correct it.
 
-use crate::documents::asked::{Kind, OnExpiry};
 use crate::documents::checks::check_answer::{self, Given};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
-use crate::documents::fields::tool_call::{ASK_USER_QUESTION, QUESTION, REQUEST_USER_INPUT, ToolCall};
+use crate::documents::fields::tool_call::{ASK_USER_QUESTION, QUESTION, REQUEST_USER_INPUT};
 use crate::documents::fields::{approval, approval_text, attachment};
-use crate::documents::question::Question;
-use crate::error::{Error, Result};
+use crate::{Error, Kind, OnExpiry, Question, Result, ToolCall};
 
 /// The largest number of questions in one batch.
 pub const MAX_PARTS: usize = 64;

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use crate::documents::answer::{Answer, AnswerValue};
-use crate::documents::asked::{Kind, Part};
-use crate::documents::fields::options::{Choice, Options};
-use crate::documents::question::Question;
 use crate::spelling::{composed, is_close, is_typo, letters};
+use crate::{Answer, AnswerValue, Choice, Kind, Options, Part, Question};
 
 /// The meaning of words, compared with the options of a question.
 #[derive(Debug, Clone, PartialEq)]

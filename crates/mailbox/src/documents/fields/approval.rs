@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::fields::options::{Choice, Options};
-use crate::text;
+use crate::{Choice, Options, text};
 
 /// The key of the option that allows the call once.
 pub const ONCE: &str = "once";

@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
-use crate::text;
+use crate::{Error, Result, text};
 
 /// The most files beside one question.
 pub const MOST: usize = 8;

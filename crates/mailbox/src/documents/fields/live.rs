@@ -4,11 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::documents::fields::approval::ONCE;
-use crate::documents::fields::options::{Choice, Options};
-use crate::error::{Error, Result};
-use crate::id::SessionId;
-use crate::text;
-use crate::time::Time;
+use crate::{Choice, Error, Options, Result, SessionId, Time, text};
 
 /// The name of Claude Code's tool that shows a plan.
 pub const EXIT_PLAN_MODE: &str = "ExitPlanMode";

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::text::{excerpt, one_line};
+use crate::{Error, Result, excerpt, one_line};
 
 /// The bounds of a number, and what it counts. Each of them may be missing.
 #[serde_with::skip_serializing_none]

@@ -5,9 +5,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
-use crate::id::QuestionId;
-use crate::text;
+use crate::{Error, QuestionId, Result, text};
 
 /// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]

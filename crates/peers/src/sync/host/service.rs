@@ -20,8 +20,9 @@ use crate::sync::host::store::{self, Failure, StoredOffer};
 use crate::sync::migrate;
 use askbox_config::Sync;
 use askbox_mailbox::transitions::offered;
-use askbox_mailbox::who::caller;
-use askbox_mailbox::{Below, Decided, Error, Folder, FolderWatch, Lock, Mailbox, Offer, Policy, Result, Verdict, document, text, time};
+use askbox_mailbox::{
+    Below, Decided, Error, Folder, FolderWatch, Lock, Mailbox, Offer, Policy, Result, Verdict, caller, document, text, time,
+};
 
 /// The time between two signs of life of a host that does nothing else.
 pub const HEARTBEAT: Duration = Duration::from_secs(30);

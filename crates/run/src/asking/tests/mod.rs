@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::approval::ask;
 use crate::approval::call::Call;
+use crate::asking::orphans;
 use crate::asking::posted::Posted;
 use crate::asking::receipt::{self, End};
-use crate::asking::orphans;
 use crate::attempt::record::{self, Run};
 use crate::claim::inline::{self, Asked, Waited, Waiter};
 use crate::recovery::{self, Recovered};
