@@ -159,7 +159,6 @@ fn on_one_line(text: &str) -> Result<&str> {
 }
 
 /// The service's file for this system.
-#[derive(Debug)]
 pub(crate) struct ServiceFile {
     pub(crate) path: PathBuf,
     pub(crate) text: String,

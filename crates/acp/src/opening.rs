@@ -24,7 +24,6 @@ pub(crate) enum Heard {
 }
 
 /// The session to open.
-#[derive(Debug)]
 pub(crate) struct Opening {
     /// The session to continue. `None` begins a new one.
     pub(crate) session: Option<AcpSession>,
@@ -93,7 +92,6 @@ fn markers(unsure: &Unsure) -> Vec<String> {
 }
 
 /// The round's message in its forms.
-#[derive(Debug)]
 pub(crate) struct Messages {
     /// For a session that knows nothing.
     pub(crate) in_new_session: String,

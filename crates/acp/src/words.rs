@@ -74,7 +74,6 @@ pub(crate) fn about_cut_call(question: &Question) -> String {
 const NO_MESSAGE: &str = "You had this message before, and your program died before it had written it down. It is not a new task:";
 
 /// An attempt whose work the session lacks, or a part of it.
-#[derive(Debug)]
 pub(crate) struct Lost {
     /// The attempt.
     pub(crate) id: AttemptId,

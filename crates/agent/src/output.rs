@@ -7,7 +7,6 @@ use crate::stream::lines::Line;
 use crate::stream::{Interpreter, StreamItem};
 
 /// Reads the output of one agent process, line by line.
-#[derive(Debug)]
 pub enum AgentOutput {
     /// Claude Code's stream-json.
     Claude(Box<Interpreter>),

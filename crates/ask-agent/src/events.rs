@@ -7,7 +7,6 @@ use askbox_cli::args::ask_agent_args::Format;
 use askbox_cli::program;
 
 /// Standard output.
-#[derive(Debug)]
 pub(crate) struct Events {
     session: String,
     pub format: Format,

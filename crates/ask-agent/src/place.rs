@@ -21,7 +21,6 @@ use crate::tool_names::{EDIT, GLOB, GREP, READ, WRITE};
 use askbox_mailbox::platform::files::FOLDER;
 
 /// A file, or a folder to search.
-#[derive(Debug)]
 pub(crate) struct Place {
     /// The absolute path without links and `..`.
     pub path: PathBuf,

@@ -25,7 +25,6 @@ const TERM_GRACE: Duration = Duration::from_secs(2);
 const MOST: u64 = 8 << 20;
 
 /// How a command ended, and what it printed.
-#[derive(Debug)]
 pub(crate) struct Ran {
     /// The exit status; 128 and the signal's number if a signal ended it.
     pub status: i32,

@@ -79,7 +79,6 @@ pub(crate) enum Stop {
 }
 
 /// Why a turn is over.
-#[derive(Debug)]
 pub(crate) enum End {
     /// The model has finished, with these words.
     Finished(String),

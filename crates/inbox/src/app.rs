@@ -23,7 +23,6 @@ use askbox_mailbox::{Address, Result, RoundAt, WorkflowId, list, time};
 use askbox_run::{Cause, HoldUp};
 
 /// The view that is on the screen.
-#[derive(Debug)]
 pub enum Place {
     List,
     Question(Box<Opened>),
@@ -35,7 +34,6 @@ pub enum Place {
 }
 
 /// A question that vanished while it was open.
-#[derive(Debug)]
 pub struct Gone {
     pub address: Address,
     /// The person who answered it, or the way it ended otherwise.
@@ -49,7 +47,6 @@ pub struct Gone {
 }
 
 /// The question of the chosen row, shown beside the list.
-#[derive(Debug)]
 pub struct Preview {
     pub address: Address,
     /// The question. `Err` says why it cannot be shown.
@@ -57,14 +54,12 @@ pub struct Preview {
 }
 
 /// The answers that the person was told can be taken back, and when.
-#[derive(Debug)]
 pub struct ToldUndo {
     pub rounds: Vec<RoundAt>,
     pub told: Instant,
 }
 
 /// The words that tell how the decision is taken back, behind the message that announces it.
-#[derive(Debug)]
 pub struct UndoHint {
     /// The message.
     pub behind: String,
@@ -72,7 +67,6 @@ pub struct UndoHint {
 }
 
 /// The event that ends the inbox.
-#[derive(Debug)]
 pub enum Until {
     /// The person leaves the inbox.
     Left,
@@ -99,7 +93,6 @@ pub enum Wish {
 }
 
 /// The state of the screen.
-#[derive(Debug)]
 pub struct App<'a> {
     pub sender: Sender<'a>,
     pub waiting: WaitingList,

@@ -17,7 +17,6 @@ const LONGEST: usize = 16 << 10;
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// The log on the screen.
-#[derive(Debug)]
 pub struct LogPane {
     pub workflow: WorkflowId,
     written: Arc<Mutex<Written>>,

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use askbox_cli::person::Act;
 
 /// A window that asks for a text.
-#[derive(Debug)]
 pub struct Asking {
     pub purpose: Purpose,
     pub area: TextArea<'static>,

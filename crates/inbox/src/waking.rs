@@ -45,7 +45,6 @@ impl Changes {
 }
 
 /// The sources that wake the inbox.
-#[derive(Debug)]
 pub struct Waking {
     mailbox: Mailbox,
     bell: UnixStream,

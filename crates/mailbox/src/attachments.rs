@@ -90,7 +90,6 @@ fn folder(mailbox: &Mailbox, round: &RoundId) -> PathBuf {
 }
 
 /// The files of a post whose question is not there yet. They are removed again if this is dropped before [`Written::stay`].
-#[derive(Debug)]
 #[must_use = "the files are removed if this is dropped"]
 pub(crate) struct Written<'a> {
     of: Option<(&'a Mailbox, RoundId)>,

@@ -162,7 +162,6 @@ fn read(workflow: &WorkflowId, question: QuestionId, bytes: &[u8]) -> Result<Ask
 }
 
 /// How the last question of a workflow stands on its machine.
-#[derive(Debug)]
 pub enum Last {
     /// It waits.
     Waits(Box<RemoteQuestion>),

@@ -8,7 +8,6 @@ use askbox_mailbox::overview::waiting::{self as questions, Pending, Rank};
 use askbox_mailbox::{Address, Mailbox, Question, Result};
 
 /// A question that waits somewhere.
-#[derive(Debug)]
 pub enum WaitingQuestion<'a> {
     /// On this machine.
     Here(&'a Pending),

@@ -36,7 +36,6 @@ use askbox_mailbox::{Error, Mailbox, Result, thread};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 #[must_use = "dropping it stops the run"]
 pub struct DelegatedRun {
     tail: EventTail,

@@ -53,7 +53,6 @@ pub fn ok<T>(result: Result<T>) -> Option<T> {
     result.inspect_err(error).ok()
 }
 
-#[derive(Debug)]
 struct StderrLog {
     format: LogFormat,
     level: Level,

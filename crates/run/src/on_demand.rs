@@ -11,7 +11,6 @@ use askbox_config::Config;
 use askbox_mailbox::{Error, LockHolder, Mailbox, Result, WorkflowId};
 
 /// The step that runs a workflow now.
-#[derive(Debug)]
 pub enum RunNow {
     /// Supervise this attempt.
     Supervise(Attempt),

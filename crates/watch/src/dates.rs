@@ -27,7 +27,6 @@ pub(super) fn pause_after(error: &Error) -> Duration {
 }
 
 /// The dates of a watcher.
-#[derive(Debug)]
 pub(super) struct Dates {
     /// Expiries, reminders and retries, as far as their dates are known.
     timers: BTreeSet<Timer>,

@@ -7,7 +7,6 @@ use askbox_mailbox::{Hint, Lock, Result, RoundId, Timer};
 use askbox_run::recovery::Recovered;
 
 /// A message that wakes a watcher.
-#[derive(Debug)]
 pub enum WatchMessage {
     /// Something in the mailbox may have changed.
     Hint(Hint),

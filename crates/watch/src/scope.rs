@@ -34,7 +34,6 @@ impl Scope {
 }
 
 /// The mailbox that a watcher serves, and how. It stays the same as long as the watcher runs.
-#[derive(Debug)]
 pub(super) struct Served {
     pub(super) mailbox: Mailbox,
     pub(super) config: Config,

@@ -16,7 +16,6 @@ use askbox_run::log;
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives one tree until this is dropped. Runs that were launched go on.
-#[derive(Debug)]
 #[must_use = "dropping it ends the driving"]
 pub struct TreeDriver {
     sender: Sender<WatchMessage>,

@@ -15,7 +15,6 @@ use askbox_config as config;
 use askbox_mailbox::{AnswerValue, Question};
 
 /// The decision of a complete form.
-#[derive(Debug)]
 pub enum Decided {
     /// An answer with this value and this note.
     Answer(AnswerValue, String),

@@ -12,7 +12,6 @@ const SMALL_AGENT: &str = "ask-agent";
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
 /// The temporary folder of the demo.
-#[derive(Debug)]
 pub struct Stage {
     /// The folder of the programs.
     pub programs: PathBuf,

@@ -15,7 +15,6 @@ use askbox_run::asking::defer::CallDecision;
 const LONGEST: u64 = 16 << 20;
 
 /// The reason why Claude Code calls the hook.
-#[derive(Debug)]
 pub(super) enum Event {
     PreToolUse(PreToolUse),
     /// A dialog asks the user of a session about a tool call.

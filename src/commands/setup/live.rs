@@ -12,7 +12,6 @@ use askbox_mailbox::Result;
 use askbox_watch::codex;
 
 /// A key that brings the dialogs of one program's sessions into the mailbox.
-#[derive(Debug)]
 pub(super) struct LiveKey {
     /// The key in its section.
     key: &'static str,

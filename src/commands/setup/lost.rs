@@ -11,7 +11,6 @@ use askbox_cli::args::askbox_args::Part;
 use askbox_mailbox::{Mailbox, disk, without_bom};
 
 /// Something that a setup made and that is not there any more.
-#[derive(Debug)]
 pub(in crate::commands) struct Lost {
     /// The file or the service.
     pub(in crate::commands) subject: String,

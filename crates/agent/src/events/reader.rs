@@ -31,7 +31,6 @@ pub fn read(path: &Path) -> Result<Events<BufReader<File>>> {
 }
 
 /// The events in an input.
-#[derive(Debug)]
 pub struct Events<R> {
     input: R,
     line: EventLine,

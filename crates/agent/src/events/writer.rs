@@ -13,7 +13,6 @@ use askbox_mailbox::document;
 pub const LINE_LIMIT: usize = 256 << 10;
 
 /// Writes events, one `write` call each, so that a reader never sees half a line unless the disk is full.
-#[derive(Debug)]
 pub struct EventWriter<W> {
     out: W,
     last_seq: u64,

@@ -73,7 +73,6 @@ impl<'a> Line<'a> {
 }
 
 /// Reads lines from `R`. Not an `Iterator`: a [`Line`] borrows the buffer.
-#[derive(Debug)]
 pub struct BoundedLines<R> {
     input: R,
     limits: Limits,
@@ -91,7 +90,6 @@ pub struct BoundedLines<R> {
     lossy: String,
 }
 
-#[derive(Debug)]
 struct Long {
     shortener: Shortener,
     text: Vec<u8>,

@@ -22,7 +22,6 @@ enum State {
 }
 
 /// The state machine. Feed it a line in pieces of any size.
-#[derive(Debug)]
 pub(crate) struct Shortener {
     limit: usize,
     state: State,

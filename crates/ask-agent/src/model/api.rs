@@ -28,7 +28,6 @@ const LONGEST_LINE: u64 = 32 << 20;
 const FINAL: [&str; 5] = ["invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error"];
 
 /// A part of the reply to a request.
-#[derive(Debug)]
 pub(crate) enum Heard {
     /// An event of the stream.
     Event(Value),

@@ -15,7 +15,6 @@ use askbox_cli::args::askbox_args::Conformance;
 use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, WorkflowId, settle};
 
 /// The command that is checked, and how often the checks of chance repeat their work.
-#[derive(Debug)]
 pub struct Runner {
     /// The command with its arguments.
     words: Vec<String>,
@@ -32,7 +31,6 @@ pub struct Runner {
 }
 
 /// One check's place.
-#[derive(Debug)]
 pub struct Case<'r> {
     /// The command.
     pub runner: &'r mut Runner,

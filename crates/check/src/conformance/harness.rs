@@ -69,7 +69,6 @@ impl HarnessReply {
 }
 
 /// A running process of the implementation. It is killed with its children when it is dropped.
-#[derive(Debug)]
 pub struct Harness {
     child: Child,
     stdin: Option<ChildStdin>,

@@ -5,7 +5,6 @@ use std::fmt::Display;
 use askbox_mailbox::Error;
 
 /// Why a check ended before its end.
-#[derive(Debug)]
 pub enum Stop {
     /// The implementation does something that the protocol forbids, in words.
     Violated(String),

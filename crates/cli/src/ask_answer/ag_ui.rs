@@ -131,7 +131,6 @@ struct Entry {
 }
 
 /// A resume entry: the answer to one question, as it was listed.
-#[derive(Debug)]
 pub struct Resumed {
     /// The workflow that asks.
     pub workflow: WorkflowId,

@@ -172,7 +172,6 @@ pub fn folder() -> Result<PathBuf> {
 }
 
 /// The draft for one call.
-#[derive(Debug)]
 pub(super) struct CallDraft(Option<PathBuf>);
 
 impl CallDraft {

@@ -11,7 +11,6 @@ use askbox_mailbox::{Answer, AnswerValue, Caller, Decision, Error, Folder, On, R
 use askbox_run::story;
 
 /// A question whose answer the person edits.
-#[derive(Debug)]
 pub struct Edited<'a> {
     /// The question's name on this machine.
     pub address: &'a str,

@@ -31,7 +31,6 @@ use askbox_run::recovery::of_asker;
 const CHANNEL: &str = "ask-post --wait";
 
 /// The outcome of a wait.
-#[derive(Debug)]
 pub(super) enum Waited<T> {
     /// The answer was handed over.
     Done(T),
@@ -134,7 +133,6 @@ fn ended(question: &Question) -> Error {
 }
 
 /// A wait that a person watches. Dropping it ends the wait: a signal then ends the program without a word.
-#[derive(Debug)]
 #[must_use = "the wait is over when this is dropped"]
 pub(super) struct PersonWaits(Arc<AtomicBool>);
 
@@ -181,7 +179,6 @@ fn tell_at_signal(id: WorkflowId, waits: Arc<AtomicBool>) {
 }
 
 /// The hearer of this process's output.
-#[derive(Debug)]
 struct OutputHearer {
     agent: Arc<NearestAgent>,
     /// Wakes the wait. Dropped with this.

@@ -24,7 +24,6 @@ impl LeftOut {
 }
 
 /// All texts that a person typed at a question.
-#[derive(Debug)]
 pub struct Texts<'a> {
     /// The person's own words for each part of the question.
     pub words: Vec<&'a str>,

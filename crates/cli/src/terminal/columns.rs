@@ -52,7 +52,6 @@ pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
 pub type Row = Box<str>;
 
 /// A [`table`] that is printed line by line.
-#[derive(Debug)]
 pub struct Table<const N: usize> {
     head: Row,
     widths: [usize; N],

@@ -22,7 +22,6 @@ use crate::terminal::columns;
 use askbox_mailbox::{Error, Result, text};
 
 /// The terminal's alternate screen, with a hidden cursor. Dropping it restores what was shown before.
-#[derive(Debug)]
 pub struct Screen {
     takes_keys: bool,
 }

@@ -12,7 +12,6 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 86_400;
 
 /// The time of one picture.
-#[derive(Debug)]
 pub struct Clock {
     pub now: Time,
     next: Cell<Option<Duration>>,

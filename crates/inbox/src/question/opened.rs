@@ -16,7 +16,6 @@ use askbox_cli::person::{Named, Next};
 use askbox_mailbox::{AnswerValue, Kind};
 
 /// A question on the screen.
-#[derive(Debug)]
 pub struct Opened {
     pub shown: ShownQuestion,
     /// The title with its marks.

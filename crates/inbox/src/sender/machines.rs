@@ -134,7 +134,6 @@ impl Machines {
 }
 
 /// The news of other machines.
-#[derive(Debug)]
 pub struct Heard {
     /// The state of other machines that is on the screen.
     pub now: Arc<Machines>,
@@ -143,7 +142,6 @@ pub struct Heard {
 }
 
 /// The state of the question to open first.
-#[derive(Debug)]
 pub enum Wanted {
     /// Its machine has reported the question, or has been asked without success.
     Opens(Address),

@@ -45,7 +45,6 @@ pub struct Seen<'a> {
 }
 
 /// An answer that was sent.
-#[derive(Debug)]
 pub struct Sent {
     pub at: RoundAt,
     /// The answer in a few words.
@@ -223,7 +222,6 @@ pub fn in_one_line(error: Error) -> String {
 }
 
 /// A question as it was read. The person's answer is for exactly this question, and not for one that took its place.
-#[derive(Debug)]
 pub struct ShownQuestion {
     /// The other machine, or `None` for this one.
     pub host: Option<HostName>,

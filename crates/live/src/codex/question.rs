@@ -125,7 +125,6 @@ pub(super) enum Sign {
 }
 
 /// Looks for the signs that the session took a reply. The daemon says that a request has ended, but not who replied first.
-#[derive(Debug)]
 pub(super) struct Receipt {
     wanted: Wanted,
     is_resolved: bool,

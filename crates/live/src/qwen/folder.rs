@@ -13,7 +13,6 @@ use askbox_mailbox::{Error, IoContext, Result, disk};
 const PREFIX: &str = "askbox-qwen-";
 
 /// The folder of one session.
-#[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {

@@ -76,7 +76,6 @@ pub fn undo(mailbox: &Mailbox, workflow: &WorkflowId, expect: Option<QuestionId>
 }
 
 /// Where a question is once its answer was taken away.
-#[derive(Debug)]
 #[must_use = "the question may not wait"]
 pub(super) enum Back {
     /// It waits again. The warning says what failed.

@@ -38,7 +38,6 @@ const LASTED: Duration = Duration::from_secs(10);
 
 /// A message that is not dealt with yet. One stream has one at a time: if a topic is flooded, the flood waits in its own connection and
 /// not in memory.
-#[derive(Debug)]
 pub(in crate::channel) struct Ticket {
     _dropped: mpsc::Sender<()>,
 }
@@ -162,7 +161,6 @@ const HASH: usize = 64;
 const CODE: usize = 32;
 
 /// The mailbox's own key, 32 random bytes in hexadecimal digits: the file `news/key`.
-#[derive(Debug)]
 struct ReplyKey(String);
 
 impl ReplyKey {
@@ -250,7 +248,6 @@ fn reply(message: &str) -> Option<Pressed> {
 }
 
 /// The replies of one target.
-#[derive(Debug)]
 pub(in crate::channel) struct Replies {
     hello: Hello,
     key: ReplyKey,
@@ -372,7 +369,6 @@ fn too_late(target: &str, workflow: &WorkflowId, problem: &str) -> Notice {
 }
 
 /// The last message that was read in a target's topic.
-#[derive(Debug)]
 struct Cursor(PathBuf);
 
 impl Cursor {

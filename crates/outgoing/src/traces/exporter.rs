@@ -297,7 +297,6 @@ const TRIES: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The rounds that wait, the oldest first.
-#[derive(Debug)]
 struct Queue {
     rounds: VecDeque<Vec<Span>>,
     /// The number of rounds at the front that a request under way has.

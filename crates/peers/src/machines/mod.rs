@@ -113,7 +113,6 @@ pub fn without_name(name: &str, said: &str) -> String {
 }
 
 /// A machine or a database that is not reached.
-#[derive(Debug)]
 pub struct NotReached<'a> {
     /// Its name.
     pub name: &'a str,

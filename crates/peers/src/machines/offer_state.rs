@@ -50,7 +50,6 @@ impl Stands {
 }
 
 /// The state of an offer in words.
-#[derive(Debug)]
 pub struct OfferState {
     /// The progress.
     pub stands: Stands,

@@ -24,7 +24,6 @@ const PIECE: usize = 64 << 10;
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A running ssh.
-#[derive(Debug)]
 pub(super) struct Conversation {
     child: Child,
     out: ChildStdout,

@@ -51,7 +51,6 @@ const TOLD_AT_FIRST: usize = 4 * known::MAX_BYTES;
 const TOLD_IN_A_MINUTE: usize = 64 << 20;
 
 /// A machine that is reached by ssh.
-#[derive(Debug)]
 struct SshPeer {
     host: HostName,
     config: PeerConfig,

@@ -40,7 +40,6 @@ impl Derived for SoFar {
 }
 
 /// Writes the file of one attempt while its events are written.
-#[derive(Debug)]
 pub(crate) struct Keeper {
     path: PathBuf,
     written: Beginning,

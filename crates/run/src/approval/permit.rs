@@ -11,7 +11,6 @@ use askbox_mailbox::{Answer, Mailbox, Policy, Question, Result, RoundId, audit};
 use serde_json::{Map, Value};
 
 /// The operator's rules for the decision about a call.
-#[derive(Debug)]
 pub struct Rules<'a> {
     /// Which answers count.
     pub policy: Policy,

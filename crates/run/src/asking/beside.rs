@@ -99,7 +99,6 @@ impl Desk<'_> {
 }
 
 /// A dialog, and what has become of it.
-#[derive(Debug)]
 pub struct Dialog {
     since: Time,
     begun: Instant,
@@ -111,7 +110,6 @@ pub struct Dialog {
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
     Grace,
     Asked(Box<(Posted, Request)>),
@@ -236,7 +234,6 @@ impl Dialog {
 }
 
 /// The dialogs of one process of a program.
-#[derive(Debug)]
 pub struct Dialogs<K> {
     open: HashMap<K, Dialog>,
 }

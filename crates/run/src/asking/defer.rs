@@ -48,7 +48,6 @@ pub struct Deferred<'a> {
 }
 
 /// The decision about a call, with the answer that this process has claimed for it.
-#[derive(Debug)]
 pub struct Decided {
     /// The decision.
     pub decision: CallDecision,

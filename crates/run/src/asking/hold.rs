@@ -16,7 +16,6 @@ use askbox_mailbox::{
 const TRIES: u32 = 3;
 
 /// A posted question whose asker waits.
-#[derive(Debug)]
 pub struct Held {
     waiter: Waiter,
     document: QuestionDocument,
@@ -26,7 +25,6 @@ pub struct Held {
 }
 
 /// The outcome of a post by an asker that waits.
-#[derive(Debug)]
 pub enum Begun {
     /// The question is pending.
     Held(Box<Held>),
@@ -35,7 +33,6 @@ pub enum Begun {
 }
 
 /// The state of a held question.
-#[derive(Debug)]
 pub enum Look {
     /// Nobody has answered, or the answer is another process's.
     Waits,

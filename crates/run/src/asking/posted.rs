@@ -19,7 +19,6 @@ use askbox_mailbox::{
 };
 
 /// A question beside a dialog, with the lock of its waiter.
-#[derive(Debug)]
 pub struct Posted {
     held: Held,
     /// The name of this process in the rounds that it ends.

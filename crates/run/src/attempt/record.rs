@@ -300,7 +300,6 @@ pub fn forget(mailbox: &Mailbox, run: &Run) -> Result<()> {
 }
 
 /// The record of an attempt, as read from its file. Unknown fields survive a change.
-#[derive(Debug)]
 pub struct Record {
     path: PathBuf,
     document: Document<Run>,

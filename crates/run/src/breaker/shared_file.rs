@@ -36,7 +36,6 @@ pub fn try_now(mailbox: &Mailbox, settings: Settings) -> Result<Option<String>> 
 }
 
 /// One watcher's access to the file.
-#[derive(Debug)]
 pub struct SharedBreaker {
     mailbox: Mailbox,
     /// The breaker as it was last read or changed.

@@ -10,7 +10,6 @@ use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::{Closed, Closing, Ended, Mailbox, Result, Time, WorkflowId};
 
 /// The end of a workflow, and the archive that it was read from.
-#[derive(Debug)]
 pub struct ArchivedEnd {
     /// The end, with the whole final text.
     pub ended: Ended,

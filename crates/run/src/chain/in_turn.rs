@@ -22,7 +22,6 @@ use askbox_mailbox::{Await, Ended, Error, Join, Lock, Mailbox, Result, WorkflowI
 const MAX_COMPARED: u64 = 1 << 20;
 
 /// One child that a parent waits for in its own turn.
-#[derive(Debug)]
 pub struct InTurn<'a> {
     mailbox: &'a Mailbox,
     parent: WorkflowId,

@@ -12,7 +12,6 @@ const RECHECK_EVERY: Duration = Duration::from_secs(5);
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// The progress of a workflow.
-#[derive(Debug)]
 pub enum Progress {
     /// It has ended.
     Ended(Ended),

@@ -65,7 +65,6 @@ pub struct SpawnRequest {
 }
 
 /// A child that was started, by this call or by an earlier one that was cut off.
-#[derive(Debug)]
 #[must_use = "the parent is not woken before this is told, answered, or dropped"]
 pub struct SpawnedChild<'a> {
     /// The child.

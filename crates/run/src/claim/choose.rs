@@ -20,7 +20,6 @@ use askbox_mailbox::{
 };
 
 /// The outcome of an attempt to claim a workflow's answer.
-#[derive(Debug)]
 pub enum ClaimAttempt<Stage> {
     /// The round is claimed by this process.
     Claimed(Box<Claim<Stage>>),
@@ -208,7 +207,6 @@ fn live_run_of_asker(mailbox: &Mailbox, run: &Run) -> Result<Option<RoundId>> {
 const STARTS_WITHIN: Duration = Duration::from_secs(1);
 
 /// The agent that has the answer to a question that was answered by hand.
-#[derive(Debug)]
 pub enum HandStarted {
     /// It may still be started within this time.
     Perhaps(Duration),

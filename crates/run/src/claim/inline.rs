@@ -23,7 +23,6 @@ const RECHECK_EVERY: Duration = Duration::from_secs(10);
 const LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// The lock of an asker that waits. Dropping it leaves the answer to the watcher.
-#[derive(Debug)]
 #[must_use = "dropping it ends the wait"]
 pub struct Waiter {
     _lock: Lock,
@@ -121,7 +120,6 @@ impl<F: Fn() -> bool> Hearer for F {
 }
 
 /// The outcome of a wait.
-#[derive(Debug)]
 pub enum Waited {
     /// The answer, claimed. Deliver it, then call [`Claim::delivered`].
     Answered(Box<Claim<OnRecord>>),

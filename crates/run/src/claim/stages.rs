@@ -21,7 +21,6 @@ pub struct Claim<Stage> {
 }
 
 /// The round can be claimed. Nothing has changed on disk.
-#[derive(Debug)]
 pub struct Chosen {
     workflow: WorkflowLock,
 }

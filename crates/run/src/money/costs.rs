@@ -58,7 +58,6 @@ impl Booking {
 const SINGLE_TURNS: u32 = 1000;
 
 /// Books the turns of one attempt as they end.
-#[derive(Debug)]
 pub struct Book {
     mailbox: Mailbox,
     blank: Booking,

@@ -10,7 +10,6 @@ use askbox_mailbox::{
 };
 
 /// The workflows that are not over, by the names of their files.
-#[derive(Debug)]
 pub struct OpenWorkflows {
     places: BTreeMap<WorkflowId, Places>,
     held: BTreeMap<WorkflowId, QuarantinedRound>,

@@ -11,7 +11,6 @@ use askbox_mailbox::{Document, Error, Mailbox, QuestionDocument, Result, RoundId
 pub(crate) const AT_ONCE: usize = 8;
 
 /// An archived round, as far as views need it.
-#[derive(Debug)]
 pub struct Archived {
     /// The round's id.
     pub id: RoundId,

@@ -18,7 +18,6 @@ const RECHECK_EVERY: Duration = Duration::from_secs(60);
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// Reads the complete lines of a growing `events.jsonl`. The file may not exist yet.
-#[derive(Debug)]
 pub struct EventTail {
     path: PathBuf,
     reader: Option<BufReader<File>>,
@@ -79,7 +78,6 @@ impl EventTail {
 }
 
 /// The events of a round, of all its attempts.
-#[derive(Debug)]
 pub struct RoundEvents<'a> {
     mailbox: &'a Mailbox,
     pub(super) round: RoundId,
@@ -91,7 +89,6 @@ pub struct RoundEvents<'a> {
 }
 
 /// The result of [`RoundEvents::read`].
-#[derive(Debug)]
 pub enum Next {
     /// An event, as its line and parsed.
     Event(String, Box<Event>),
@@ -174,7 +171,6 @@ impl<'a> RoundEvents<'a> {
 }
 
 /// The result of [`PartialTail::next`].
-#[derive(Debug)]
 enum Piece {
     /// A piece of the text behind the last event, as its line and parsed.
     Next(String, Box<Event>),
@@ -186,7 +182,6 @@ enum Piece {
 
 /// Returns every piece once, in order, from the beginning of a text. Pieces of a text are left out once the event with the whole text
 /// was read.
-#[derive(Debug)]
 struct PartialTail {
     path: PathBuf,
     file: Option<File>,

@@ -14,7 +14,6 @@ const RECHECK_EVERY: Duration = Duration::from_secs(5);
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// The events of a workflow's later runs.
-#[derive(Debug)]
 pub struct WorkflowEvents<'a> {
     mailbox: &'a Mailbox,
     workflow: WorkflowId,

@@ -21,7 +21,6 @@ const PROBE_START_LIMIT: Duration = Duration::from_secs(10);
 const RETRY_AFTER: chrono::TimeDelta = chrono::TimeDelta::seconds(10);
 
 /// The launches that are possible now.
-#[derive(Debug)]
 pub(crate) enum LaunchVerdict {
     /// One more run.
     Launch,
@@ -31,7 +30,6 @@ pub(crate) enum LaunchVerdict {
     WaitForProbe(RoundId),
 }
 
-#[derive(Debug)]
 pub(crate) struct Gate {
     mailbox: Mailbox,
     config: Config,

@@ -19,7 +19,6 @@ use askbox_mailbox::{Folder, RoundId, Time, WorkflowId, read_question, text, thr
 use askbox_run::{Run, RunState, log, record, recovery};
 
 /// The launches of a watcher.
-#[derive(Debug)]
 pub(crate) struct Launches {
     /// Answered workflows that are to be claimed.
     pub(super) queue: LaunchQueue,
@@ -192,7 +191,6 @@ impl LaunchQueue {
 }
 
 /// The rounds that have a thread to end the processes of an earlier attempt.
-#[derive(Debug)]
 pub(super) struct Orphans {
     /// Receives the next steps of the rounds afterwards.
     sender: Sender<WatchMessage>,

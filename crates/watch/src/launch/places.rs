@@ -25,7 +25,6 @@ pub(crate) struct Places {
 }
 
 /// The right to take one place. Drop it once the launch is visible on disk.
-#[derive(Debug)]
 pub(super) struct Place {
     _lock: Option<Lock>,
 }

@@ -26,7 +26,6 @@ struct Starts {
 }
 
 /// The supervisors that this watcher has started, and the runs that it waits for.
-#[derive(Debug)]
 pub(super) struct Supervisors {
     /// Receives the ends of runs.
     sender: Sender<WatchMessage>,

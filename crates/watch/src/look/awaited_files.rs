@@ -20,7 +20,6 @@ const MOST: usize = 128;
 type Paths = Arc<Mutex<HashSet<PathBuf>>>;
 
 /// A look that has not ended.
-#[derive(Debug)]
 struct Look {
     /// `None` while it waits for its turn.
     since: Option<Instant>,
@@ -29,7 +28,6 @@ struct Look {
     is_slow_logged: bool,
 }
 
-#[derive(Debug)]
 pub(super) struct AwaitedFiles {
     sender: Sender<WatchMessage>,
     of_round: HashMap<RoundId, PathBuf>,

@@ -13,7 +13,6 @@ use askbox_mailbox::transitions::expire::{self, Expiry};
 use askbox_mailbox::{Due, Mailbox, Result, RoundId, Time, Timer, Until, disk, read_question, round};
 
 /// The events that questions wait for.
-#[derive(Debug)]
 pub(crate) struct Events {
     awaited_files: AwaitedFiles,
     /// True if file events report the files.

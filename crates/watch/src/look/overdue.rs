@@ -15,7 +15,6 @@ pub(super) enum After {
 }
 
 /// The parts of the watcher that end a question.
-#[derive(Debug)]
 pub(crate) struct Dues<'a> {
     pub(crate) served: &'a Served,
     pub(crate) dates: &'a mut Dates,

@@ -38,7 +38,6 @@ struct KnownQuestion {
 }
 
 /// The questions in `pending/`, as far as a watcher has read them.
-#[derive(Debug)]
 pub(crate) struct Questions {
     /// Names in `pending/` that the start-up sweep has not read yet.
     sweep: Vec<OsString>,

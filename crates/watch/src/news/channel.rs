@@ -41,13 +41,11 @@ pub(super) trait Hear: Fn(Said) + Clone + Send + 'static {}
 impl<F: Fn(Said) + Clone + Send + 'static> Hear for F {}
 
 /// A line that is not dealt with yet. One channel has one at a time: if its topic is flooded, the flood waits there and not in memory.
-#[derive(Debug)]
 pub(super) struct Ticket {
     _dropped: mpsc::Sender<()>,
 }
 
 /// What comes from the program of a channel.
-#[derive(Debug)]
 pub(super) enum Said {
     Line(FromChannel, Ticket),
     /// The program with this number has ended.
@@ -55,7 +53,6 @@ pub(super) enum Said {
 }
 
 /// The events that one notice tells, the number of the program that has it, and until when its receipt has to come.
-#[derive(Debug)]
 struct UnderWay {
     places: Vec<Place>,
     program: u32,
@@ -63,7 +60,6 @@ struct UnderWay {
 }
 
 /// The channel of one target.
-#[derive(Debug)]
 pub(super) struct Channel {
     hello: Hello,
     limit: Duration,

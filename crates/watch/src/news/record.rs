@@ -153,7 +153,6 @@ impl Entry {
 /// The folder of the news in the mailbox.
 pub(in crate::news) const NEWS_FOLDER: &str = "news";
 
-#[derive(Debug)]
 pub(in crate::news) struct Ledger {
     folder: PathBuf,
     records: BTreeMap<RoundId, Record>,

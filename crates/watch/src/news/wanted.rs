@@ -79,7 +79,6 @@ fn reminder(facts: &Facts, now: Time) -> Option<(u32, Time, Time)> {
 }
 
 /// A round as it is now.
-#[derive(Debug)]
 pub(in crate::news) struct Facts {
     pub round: RoundId,
     pub folder: Folder,

@@ -23,7 +23,6 @@ const LONGEST: u64 = NAMED as u64 * 300;
 /// A question's file: its arrival, in nanoseconds since 1970, and its name.
 type Arrival = (u128, String);
 
-#[derive(Debug)]
 pub(crate) struct LastSeen {
     path: PathBuf,
     /// The questions that an earlier watcher has noted; `None` if no watcher ran before.

@@ -26,7 +26,6 @@ use askbox_run::story::queue::{self, Queue, QueueState};
 use askbox_run::{Run, RunState, Standing, log};
 
 /// The reports of a watcher.
-#[derive(Debug)]
 pub(crate) struct Reports {
     pub(crate) metrics: Metrics,
     /// The service manager's status line.
@@ -64,7 +63,6 @@ const TIME_SHARE: u32 = 20;
 /// How soon a watcher checks again if the watcher that writes the file has ended.
 const LOOK_FOR_WRITER_EVERY: Duration = Duration::from_secs(60);
 
-#[derive(Debug)]
 pub(crate) struct Metrics {
     file: Option<PathBuf>,
     /// The number of runs that ended since the watcher started, by the kind of their end.

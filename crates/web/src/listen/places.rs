@@ -46,7 +46,6 @@ struct Stranger {
 }
 
 /// One place. It lasts as long as its connection.
-#[derive(Debug)]
 pub struct Place {
     caller: Caller,
     /// Resolves with an error when another connection takes the place, and with a value when nobody can take it any more.

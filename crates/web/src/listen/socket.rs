@@ -19,7 +19,6 @@ use askbox_mailbox::{Error, IoContext, Result, disk};
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A socket that listens. Its connections wait until there is a runtime for them: see [`Connections::of`].
-#[derive(Debug)]
 pub enum Bound {
     /// An address.
     Tcp(std::net::TcpListener),
@@ -60,13 +59,11 @@ impl Bound {
 }
 
 /// The connections of the listening socket.
-#[derive(Debug)]
 pub struct Connections {
     socket: Socket,
     places: Places,
 }
 
-#[derive(Debug)]
 enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),

@@ -39,7 +39,6 @@ impl From<Error> for Failure {
 }
 
 /// An offer as it lies in the database.
-#[derive(Debug)]
 pub struct StoredOffer {
     /// Its id.
     pub offer_id: Uuid,
