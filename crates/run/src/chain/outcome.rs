@@ -8,7 +8,7 @@ use askbox_agent::EventKind;
 use askbox_mailbox::documents::awaited::End;
 use askbox_mailbox::listing::recent_rounds::Recent;
 use askbox_mailbox::{
-    Await, Closed, Ended, Folder, Mailbox, Question, QuestionDocument, Result, RoundId, Time, Untrusted, WorkflowId, awaits, disk, list,
+    Await, Closed, Closing, Ended, Folder, Mailbox, Question, Result, RoundId, Time, Untrusted, WorkflowId, awaits, disk, list,
     quarantined_round, read_question, recent_rounds, workflows,
 };
 
@@ -95,95 +95,106 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
 
 /// [`own_state_without_lock`] for a workflow without an open round.
 fn look_at_closed(mailbox: &Mailbox, workflow: &WorkflowId, waits: Vec<Await>) -> Result<OwnState> {
-    let newest = newest_closed(mailbox, workflow)?;
+    let last = last_closed(mailbox, workflow)?;
     let cancelled = workflows::read(mailbox, workflow)?.and_then(|d| d.typed.cancelled);
     if let Some(at) = cancelled
-        && newest.as_ref().is_none_or(|n| n.begun <= at)
+        && last.as_ref().is_none_or(|(last, _)| last.begun <= at)
     {
         return Ok(OwnState::Ended(ended(workflow, End::Withdrawn, "its whole tree was cancelled".into())));
     }
-    let dropped = newest.as_ref().is_some_and(|n| n.state == Closed::Dropped);
+    let dropped = last.as_ref().is_some_and(|(last, _)| last.closing.state == Closed::Dropped);
     if !waits.is_empty() && !dropped {
         return Ok(OwnState::Waiting(waits));
     }
-    let Some(newest) = newest else { return Ok(OwnState::Unknown) };
-    let (end, text) = end_of(newest.state, newest.delivery, newest.why);
-    let final_text = || newest.run.map(|run| final_text(mailbox, &run)).unwrap_or_default();
-    let text = if end == End::Delivered { final_text() } else { text };
-    Ok(OwnState::Ended(ended(workflow, end, text)))
-}
-
-/// How a workflow ended whose last round was closed like this, and why. A workflow that finished has its final text elsewhere.
-pub(super) fn end_of(state: Closed, delivery: Option<Delivery>, why: String) -> (End, String) {
-    match (state, delivery) {
-        (Closed::Delivered, Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog))) => {
-            let who = taken.who();
-            (End::HandedOver, format!("{who} took the answer and went on by itself; what came of it, askbox does not know"))
-        }
-        (Closed::Delivered, Some(Delivery::Launch) | None) => (End::Delivered, String::new()),
-        (Closed::Withdrawn | Closed::Superseded, _) => (End::Withdrawn, why),
-        (Closed::Expired, _) => (End::Expired, why),
-        (Closed::Dropped, _) if why.is_empty() => (End::Dropped, "it was given up".into()),
-        (Closed::Dropped, _) => (End::Dropped, why),
-    }
+    let Some((last, run)) = last else { return Ok(OwnState::Unknown) };
+    let final_text = || Ok(run.map(|run| final_text(mailbox, &run)).unwrap_or_default());
+    last.ended(workflow, final_text).map(OwnState::Ended)
 }
 
 pub(super) fn ended(workflow: &WorkflowId, end: End, text: String) -> Ended {
     Ended { workflow_id: workflow.clone(), end, text, file: None, cut: false, perhaps_told: false }
 }
 
-struct Newest {
+/// A closed round that may be the last one of its workflow.
+pub(super) struct LastRound {
     begun: Time,
-    state: Closed,
-    why: String,
-    run: Option<Run>,
+    closing: Closing,
     /// The process or agent that went on with the answer, if the round was delivered.
     delivery: Option<Delivery>,
 }
 
-/// The round that began last. It need not be the round that closed last: a question that was asked during a run may close before the run.
-fn newest_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<Newest>> {
-    let Recent { rounds, are_all } = recent_rounds::recent(mailbox, workflow);
-    let (mut newest, mut waited) = newest_among(mailbox, rounds.iter().cloned())?;
-    // The list has the rounds that began last. It says nothing of what began before all of these.
-    let is_certain = are_all || newest.as_ref().is_some_and(|newest| began_after(mailbox, &rounds, newest.begun) < recent_rounds::KEPT);
-    if !is_certain {
-        (newest, waited) = newest_among(mailbox, list::rounds_of(mailbox, workflow))?;
+impl LastRound {
+    /// The round of this question with its newest attempt. `None` if it is not closed.
+    pub(super) fn new(question: &Question, newest: Option<&Run>) -> Option<Self> {
+        let closing = question.closed.clone()?;
+        let newest = newest.filter(|_| closing.state == Closed::Delivered);
+        let delivery = newest.map(|newest| Delivery::of_claimed(question, newest));
+        Some(Self { begun: begun(question)?, closing, delivery })
     }
-    Ok(newest.or(waited))
+
+    /// The round with the highest rank is the last one: the one that began last. It need not be the round that closed last, because a
+    /// question that was asked during a run may close before the run. An agent that waits for an answer waits within its run, and the
+    /// run is what ends. If there is no run, the asker was not an agent.
+    pub(super) fn rank(&self) -> (bool, Time) {
+        (!matches!(self.delivery, Some(Delivery::Waiter | Delivery::Session)), self.begun)
+    }
+
+    /// How the workflow ended whose last round this is, and why. `final_text` reads the agent's final text, for a workflow that finished.
+    pub(super) fn ended(self, workflow: &WorkflowId, final_text: impl FnOnce() -> Result<String>) -> Result<Ended> {
+        let why = self.closing.why.unwrap_or_default();
+        let (end, text) = match (self.closing.state, self.delivery) {
+            (Closed::Delivered, Some(taken @ (Delivery::Waiter | Delivery::Session | Delivery::MainAgent | Delivery::Dialog))) => {
+                let who = taken.who();
+                (End::HandedOver, format!("{who} took the answer and went on by itself; what came of it, askbox does not know"))
+            }
+            (Closed::Delivered, Some(Delivery::Launch) | None) => (End::Delivered, final_text()?),
+            (Closed::Withdrawn | Closed::Superseded, _) => (End::Withdrawn, why),
+            (Closed::Expired, _) => (End::Expired, why),
+            (Closed::Dropped, _) if why.is_empty() => (End::Dropped, "it was given up".into()),
+            (Closed::Dropped, _) => (End::Dropped, why),
+        };
+        Ok(ended(workflow, end, text))
+    }
+}
+
+/// The last one of the closed rounds, with its newest attempt.
+fn last_closed(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<Option<(LastRound, Option<Run>)>> {
+    let Recent { rounds, are_all } = recent_rounds::recent(mailbox, workflow);
+    let last = last_among(mailbox, rounds.iter().cloned())?;
+    // The list has the rounds that began last. It says nothing of what began before all of these.
+    let is_certain = |(is_run, begun)| is_run && began_after(mailbox, &rounds, begun) < recent_rounds::KEPT;
+    if are_all || last.as_ref().is_some_and(|(last, _)| is_certain(last.rank())) {
+        return Ok(last);
+    }
+    last_among(mailbox, list::rounds_of(mailbox, workflow))
 }
 
 /// How many of these rounds are closed and began after this time.
 fn began_after(mailbox: &Mailbox, rounds: &[RoundId], at: Time) -> usize {
     let read = |round: &RoundId| read_question::document(&mailbox.round(Folder::Closed, round)).ok();
-    let begun = |document: QuestionDocument| document.typed.asked_at().or(document.typed.closed.map(|closed| closed.at));
-    rounds.iter().filter_map(read).filter_map(begun).filter(|begun| *begun > at).count()
+    rounds.iter().filter_map(read).filter_map(|document| begun(&document.typed)).filter(|begun| *begun > at).count()
 }
 
-/// The closed round that began last, and the one whose answer was taken within a run or a session.
-fn newest_among(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<(Option<Newest>, Option<Newest>)> {
-    let (mut newest, mut waited): (Option<Newest>, Option<Newest>) = (None, None);
+/// When a round began. `None` if it is not known, and the round is not closed.
+fn begun(question: &Question) -> Option<Time> {
+    question.asked_at().or(question.closed.as_ref().map(|closed| closed.at))
+}
+
+/// The last one of these rounds that are closed, with its newest attempt.
+fn last_among(mailbox: &Mailbox, closed: impl Iterator<Item = RoundId>) -> Result<Option<(LastRound, Option<Run>)>> {
+    let mut last: Option<(LastRound, Option<Run>)> = None;
     for round in closed {
         let Ok(document) = read_question::document(&mailbox.round(Folder::Closed, &round)) else { continue };
-        let Question { closed: Some(closed), .. } = &document.typed else { continue };
-        let begun = document.typed.asked_at().unwrap_or(closed.at);
-        if newest.as_ref().is_some_and(|n| n.begun > begun) {
+        let rank = last.as_ref().map(|(last, _)| last.rank());
+        // What began earlier is not the last one, whatever its record says.
+        if rank > begun(&document.typed).map(|begun| (true, begun)) {
             continue;
         }
         let run = record::latest(mailbox, &round)?;
-        let delivery = run.as_ref().filter(|_| closed.state == Closed::Delivered).map(|run| Delivery::of_claimed(&document.typed, run));
-        let place = match delivery {
-            // An agent that waits for an answer waits within its run, and the run is what ends. If there is no run, the asker was not
-            // an agent.
-            Some(Delivery::Waiter | Delivery::Session) => &mut waited,
-            Some(Delivery::Launch | Delivery::MainAgent | Delivery::Dialog) | None => &mut newest,
-        };
-        if place.as_ref().is_some_and(|n| n.begun > begun) {
-            continue;
-        }
-        *place = Some(Newest { begun, state: closed.state, why: closed.why.clone().unwrap_or_default(), run, delivery });
+        let found = LastRound::new(&document.typed, run.as_ref()).filter(|found| rank <= Some(found.rank()));
+        last = found.map(|found| (found, run)).or(last);
     }
-    Ok((newest, waited))
+    Ok(last)
 }
 
 /// The agent's final text, from the events, because the run's record has only its beginning.
