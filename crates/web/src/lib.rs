@@ -14,6 +14,7 @@
 //! | `other_machines` | the questions of other machines, and the answers offered to them |
 //! | `index` | the waiting questions, read again only if their files have changed |
 //! | `changes` | tells open pages about changes of the mailbox |
+//! | `looked_at` | watches the sessions whose pages somebody has open |
 //! | `onlooker` | treats a visible page as a person who sees new questions |
 //! | `filled_part` | one part of a filled-in form, its value, and an answer in words |
 //! | `form` | turns a filled-in form into an answer |
@@ -37,6 +38,7 @@ pub mod fuzzed;
 pub mod gate;
 mod index;
 mod listen;
+mod looked_at;
 mod onlooker;
 mod other_machines;
 mod pages;

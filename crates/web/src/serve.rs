@@ -16,7 +16,7 @@ use crate::index::Index;
 use crate::listen::{Bound, Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
-use crate::pages::{decline, done, events, inbox, question, run, sign_in, tree};
+use crate::pages::{decline, done, events, inbox, question, run, session, sign_in, tree};
 use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
@@ -142,6 +142,8 @@ fn router(site: Arc<Site>) -> Router {
         .route("/tree/{workflow}", page(GET, tree::show_one))
         .route("/run/{workflow}", page(GET, run::show))
         .route("/run/{workflow}/{question}", page(GET, run::show_one))
+        .route("/sessions", page(GET, session::list))
+        .route("/session/{id}", page(GET, session::show))
         .route("/events", get(events::stream))
         .route("/here", get(inbox::count))
         .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))

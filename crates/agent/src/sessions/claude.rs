@@ -2,7 +2,7 @@
 //! and 2.1.331).
 //!
 //! # Limitations
-//! The files are not documented. What they say is shown. It decides one thing: whether an agent is started with the answer that a session
+//! The files are not documented. Their content is shown. It decides one thing: whether an agent is started with the answer that a session
 //! would go on with. Both claim the answer first, so a wrong file lets nobody go on twice. Without `/proc`, the process id of a session that was killed
 //! may have passed to another process of this user.
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::sessions::kept;
-use askbox_mailbox::{Time, disk};
+use askbox_mailbox::{Time, disk, text};
 
 /// The longest file of a session, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -56,6 +56,16 @@ impl Session {
         self.status.as_deref() == Some("waiting")
     }
 
+    /// Its status, in words for people.
+    pub fn in_words(&self) -> String {
+        let what = text::excerpt(self.waiting_for.as_deref().unwrap_or("an answer"), 40);
+        match self.status.as_deref() {
+            Some("waiting") => format!("waits at its terminal: {what}"),
+            Some(other) => text::excerpt(other, 40),
+            None => "-".into(),
+        }
+    }
+
     /// When its status changed, or else when it began.
     pub fn since(&self) -> Option<Time> {
         self.status_updated_at.or(self.started_at).and_then(Time::from_timestamp_millis)
@@ -75,7 +85,12 @@ pub fn all(config_dir: &Path) -> Vec<Session> {
 
 /// True if a process of this session lives.
 pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
-    all(config_dir).iter().any(|session| session.session_id == session_id)
+    of_id(config_dir, session_id).is_some()
+}
+
+/// The session with this id, if a process of it lives.
+pub fn of_id(config_dir: &Path, session_id: &str) -> Option<Session> {
+    all(config_dir).into_iter().find(|session| session.session_id == session_id)
 }
 
 /// The session of this process.
