@@ -289,7 +289,9 @@ impl Reader {
 
 /// The words of a user's entry, if a person or another session said them.
 fn message(entry: &Entry) -> Option<What> {
-    if entry.is_meta || entry.is_summary {
+    // Claude Code marks the words of another session as its own (`isMeta`), but shows them.
+    let is_peer = entry.origin["kind"] == "peer";
+    if (entry.is_meta && !is_peer) || entry.is_summary {
         return None;
     }
     let words = words(&entry.message["content"]);
@@ -494,7 +496,7 @@ mod tests {
     #[test]
     fn the_words_of_another_session_are_not_the_persons() {
         let mut peer = user("a", None, &format!("{}go on{} — not typed by your user…", OF_PEER[0], OF_PEER[1]));
-        peer["origin"] = json!({"kind": "peer"});
+        (peer["origin"], peer["isMeta"]) = (json!({"kind": "peer"}), true.into());
         assert_eq!(said(&[peer]), [What::Peer("go on".into())]);
         assert_eq!(said(&[user("a", None, "\u{1b}[2J\u{202e}evil")]), [person("[2Jevil")]);
     }
