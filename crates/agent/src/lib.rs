@@ -6,6 +6,7 @@
 //! | [`caller_env`] | variables that a caller, such as a git hook, meant for itself |
 //! | [`transcript`] | finds and reads a session's transcript |
 //! | [`conversation`] | the end of a conversation, for a person who reads along |
+//! | [`prompt_receipt`] | how far words from outside have come in a session |
 //! | [`session_size`] | how large a session is, and whether its prompt cache is alive |
 //! | [`rejected_calls`] | the tool calls that an interrupt rejected in the user's name |
 //! | [`subagents`] | the files about the subagents inside a session |
@@ -31,6 +32,7 @@ pub mod events;
 pub mod output;
 pub mod presets;
 pub mod program;
+pub mod prompt_receipt;
 pub mod rejected_calls;
 pub mod session_size;
 pub mod sessions;

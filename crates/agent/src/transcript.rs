@@ -42,6 +42,8 @@ pub(crate) struct Entry {
     pub(crate) is_summary: bool,
     /// Who spoke: `human`, `peer`, `task-notification`.
     pub(crate) origin: Value,
+    /// The step of a queue: `enqueue`, `remove`.
+    pub(crate) operation: String,
     #[serde(rename = "gitBranch")]
     pub(crate) branch: Option<String>,
     /// True for an entry of a subagent.
