@@ -93,7 +93,8 @@ impl Changes {
         self.tell(&"*".to_owned());
     }
 
-    fn tell(&self, change: &Change) {
+    /// Tells every page.
+    pub fn tell(&self, change: &Change) {
         thread::locked(&self.pages).retain(|page| match page.to.try_send(change.clone()) {
             Ok(()) => true,
             // A page that does not keep up is dropped. It connects again, and then requests everything.

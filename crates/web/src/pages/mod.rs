@@ -12,6 +12,7 @@
 //! | `done` | the last questions that were answered or are over |
 //! | `tree`, `run` | workflows below those that started them, and the work of a run |
 //! | `session` | the sessions of Claude Code on this machine, and the conversation of one |
+//! | `prompt` | the next prompt for a session: kept, sent, taken back |
 //! | `events` | tells an open page about changes, by `/events` |
 //! | `sign_in` | a device signs in and out |
 //! | `markdown` | the context of a question as HTML |
@@ -25,6 +26,7 @@ mod held_up;
 pub mod inbox;
 mod markdown;
 mod outcome;
+pub mod prompt;
 pub mod question;
 pub mod question_form;
 mod remote_question;

@@ -3,13 +3,15 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, RawQuery};
 use axum::http::StatusCode;
 use axum::response::Response;
+use uuid::Uuid;
 
 use crate::gate::Hosts;
 use crate::looked_at::ALL;
-use crate::pages::{Frame, markdown};
+use crate::pages::{Frame, markdown, prompt};
+use crate::prompting;
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_agent::conversation::{self, Conversation, Turn, What};
@@ -23,6 +25,8 @@ use askbox_mailbox::{Error, IoContext, Result, Time, disk, text, time};
 struct SessionsPage {
     frame: Frame,
     sessions: Vec<Heading>,
+    /// The sessions that have ended while a prompt was kept for them.
+    unsent: Vec<String>,
 }
 
 #[derive(Template)]
@@ -34,6 +38,12 @@ struct SessionPage<'a> {
     branch: Option<String>,
     turns: Vec<Shown>,
     is_cut: bool,
+    /// The prompts that were given here.
+    prompts: Vec<prompt::Shown>,
+    /// The id of the next one, if the session takes words.
+    next: Option<Uuid>,
+    /// True if the last one was sent just now, so that its draft is not needed any more.
+    is_sent: bool,
 }
 
 /// The facts about a session.
@@ -61,12 +71,13 @@ pub fn list(visit: &Visit, (): ()) -> Result<Response> {
     visit.site.changes.look_at(folder.join("sessions"), ALL);
     let mut sessions = live::all(&folder);
     sessions.sort_by_key(|session| (!session.is_waiting(), std::cmp::Reverse(session.since())));
+    let unsent = prompt::unsent(&visit.site.mailbox, &sessions);
     let sessions = sessions.iter().map(|session| Heading::of(&visit.site, session)).collect::<Result<_>>()?;
-    Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions }))
+    Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions, unsent }))
 }
 
 /// `/session/ID`
-pub fn show(visit: &Visit, Path(id): Path<String>) -> Result<Response> {
+pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)) -> Result<Response> {
     let folder = config_dir()?;
     let session = live::of_id(&folder, &id);
     let transcript = transcript::find(&folder, &id);
@@ -88,7 +99,11 @@ pub fn show(visit: &Visit, Path(id): Path<String>) -> Result<Response> {
     };
     let turns = said.turns.into_iter().map(Shown::from).collect();
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
-    Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch: said.branch, turns, is_cut: said.is_cut }))
+    let prompts = prompt::of_session(&visit.site.mailbox, &id, session.is_some());
+    let next = session.filter(prompting::takes_words).map(|_| Uuid::new_v4());
+    let is_sent = query.is_some_and(|query| query.starts_with("sent="));
+    let (branch, is_cut) = (said.branch, said.is_cut);
+    Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, next, is_sent }))
 }
 
 fn config_dir() -> Result<PathBuf> {
