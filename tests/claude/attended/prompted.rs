@@ -1,9 +1,11 @@
 //! A session that is sent its next prompt from the page.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::{Attended, DIALOG, made, touch, world};
-use crate::support::{Browser, ClaudeWorld, Reply, until};
+use crate::support::{Browser, ClaudeWorld, Dice, Reply, number, until};
 
 /// A session that has said hello and is idle, and the browser of a person elsewhere.
 fn begins<'a>(world: &'a ClaudeWorld, browser: &Browser, mode: &str) -> Attended<'a> {
@@ -139,4 +141,41 @@ fn bypass_hold_is_shown() {
     let text = shows(&session, &browser, "held at its terminal");
     assert!(text.contains("permission-mode parity"), "{text}");
     assert!(world.api.requests_with_text("Go on now.").is_empty() && peers(&session) == 0);
+}
+
+#[test]
+fn prompts_arrive_once_or_are_said_not_to_beside_killed_pages() {
+    let world = world();
+    let mut page = world.serve_page();
+    let (browser, listen) = (page.signed_in(&world, "ann's phone"), format!("127.0.0.1:{}", page.port));
+    let session = begins(&world, &browser, "default");
+    let mut dice = Dice::new(53);
+    let count = number("PROMPTS", 12);
+    for n in 0..count {
+        sends(&session, &browser, &format!("Go on now. Step {n}."));
+        std::thread::sleep(Duration::from_millis(dice.roll(400) as u64));
+        drop(page);
+        page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &listen]));
+    }
+    let states = || {
+        let names = world.names("prompts");
+        names.iter().map(|name| (name.clone(), world.document(&format!("prompts/{name}")))).collect::<Vec<_>>()
+    };
+    let all = until("each is over", || {
+        let all = states();
+        let is_over = |(name, prompt): &(String, Value)| {
+            name.contains(".sent.") && ["answered", "not_arrived"].iter().any(|end| prompt["reached"] == *end)
+        };
+        (all.len() == count && all.iter().all(is_over)).then_some(all)
+    });
+    let told: Vec<String> =
+        session.entries().iter().filter(|entry| entry["type"] == "user").map(|entry| entry["message"].to_string()).collect();
+    let mut arrived = 0;
+    for (_, prompt) in &all {
+        let words = prompt["words"].as_str().expect("words");
+        let times = told.iter().filter(|text| text.contains(words)).count();
+        assert_eq!(times, usize::from(prompt["reached"] == "answered"), "{prompt}");
+        arrived += times;
+    }
+    println!("{arrived} of {count} arrived");
 }
