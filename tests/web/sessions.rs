@@ -185,7 +185,13 @@ fn priority_now_is_never_sent() {
     let told = inbox(&session, &json!({"status": "idle"}));
     let page = world.serve_page();
     let browser = page.signed_in(&world, "ann's phone");
-    assert_eq!(sends(&browser, "Go on.\u{1b}[2J").status, 303);
+    let sent = sends(&browser, "Go on.\u{1b}[2J");
+    assert_eq!(sent.status, 303);
+    // The next page forgets the draft, once.
+    let next = sent.header("location").unwrap().to_owned();
+    let forgets = || browser.see(&next).body.contains("data-answered");
+    assert!(forgets());
+    until("a later draft is kept", || (!forgets()).then_some(()));
     assert_eq!(told.recv_timeout(LIMIT).unwrap(), json!({"type": "auth", "token": "secret"}));
     let message = told.recv_timeout(LIMIT).unwrap();
     let fields: BTreeSet<_> = message.as_object().unwrap().keys().map(String::as_str).collect();

@@ -1,6 +1,7 @@
 //! The next prompt for a session: the form of the session's page.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::extract::{Extension, Path};
 use axum::response::Response;
@@ -13,10 +14,12 @@ use crate::site::Visit;
 use askbox_agent::claude;
 use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
-use askbox_mailbox::{Error, Mailbox, Result, audit, text};
+use askbox_mailbox::{Error, Mailbox, Result, audit, text, time};
 
 /// The number of prompts that a page shows.
 const SHOWN: usize = 6;
+/// How long a prompt is new. Then its draft is not needed any more, and the next draft may have begun.
+const NEW: Duration = Duration::from_secs(5);
 
 /// A prompt as its session's page shows it.
 pub struct Shown {
@@ -26,6 +29,8 @@ pub struct Shown {
     pub state: (&'static str, &'static str),
     pub why: String,
     pub is_kept: bool,
+    /// True if it was given just now.
+    pub is_new: bool,
 }
 
 /// The last prompts for a session. `is_live` is false if no process works on it.
@@ -45,7 +50,8 @@ pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown>
             (Place::Sent, Reached::TakenUp) => ("taken up", "running"),
             (Place::Sent, Reached::Answered) => ("answered", "delivered"),
         };
-        Shown { id, words: text::excerpt(&prompt.words, 300), state, why: text::excerpt(&prompt.why, 300), is_kept: place == Place::Kept }
+        let (words, why) = (text::excerpt(&prompt.words, 300), text::excerpt(&prompt.why, 300));
+        Shown { id, words, state, why, is_kept: place == Place::Kept, is_new: time::since(prompt.at) < NEW }
     };
     all.into_iter().map(shown).collect()
 }

@@ -101,7 +101,7 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
     let prompts = prompt::of_session(&visit.site.mailbox, &id, session.is_some());
     let next = session.filter(prompting::takes_words).map(|_| Uuid::new_v4());
-    let is_sent = query.is_some_and(|query| query.starts_with("sent="));
+    let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
     let (branch, is_cut) = (said.branch, said.is_cut);
     Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, next, is_sent }))
 }
