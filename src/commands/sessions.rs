@@ -92,16 +92,6 @@ fn waiting(mailbox: &Mailbox) -> Result<Waiting> {
     Ok(waiting)
 }
 
-/// The status of a session of Claude Code, in words.
-fn does(session: &Session) -> String {
-    let what = text::excerpt(session.waiting_for.as_deref().unwrap_or("an answer"), 40);
-    match session.status.as_deref() {
-        Some("waiting") => format!("waits at its terminal: {what}"),
-        Some(other) => text::excerpt(other, 40),
-        None => "-".into(),
-    }
-}
-
 impl Listed {
     fn of_claude(session: Session) -> Self {
         Self {
@@ -109,7 +99,7 @@ impl Listed {
             title: session.name.clone(),
             since: session.since(),
             is_waiting: session.is_waiting(),
-            does: does(&session),
+            does: session.in_words(),
             fields: json!({
                 "pid": session.pid, "kind": session.kind, "entrypoint": session.entrypoint, "status": session.status,
                 "waiting_for": session.waiting_for,

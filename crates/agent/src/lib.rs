@@ -5,6 +5,8 @@
 //! | [`claude`] | calls `claude` |
 //! | [`caller_env`] | variables that a caller, such as a git hook, meant for itself |
 //! | [`transcript`] | finds and reads a session's transcript |
+//! | [`conversation`] | the end of a conversation, for a person who reads along |
+//! | [`prompt_receipt`] | how far words from outside have come in a session |
 //! | [`session_size`] | how large a session is, and whether its prompt cache is alive |
 //! | [`rejected_calls`] | the tool calls that an interrupt rejected in the user's name |
 //! | [`subagents`] | the files about the subagents inside a session |
@@ -24,11 +26,13 @@ pub mod adapter;
 pub mod caller_env;
 pub mod chain_signals;
 pub mod claude;
+pub mod conversation;
 pub mod dialog;
 pub mod events;
 pub mod output;
 pub mod presets;
 pub mod program;
+pub mod prompt_receipt;
 pub mod rejected_calls;
 pub mod session_size;
 pub mod sessions;

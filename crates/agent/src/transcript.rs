@@ -28,17 +28,29 @@ const DEFERRED: &str = "hook_deferred_tool";
 pub(crate) struct Entry {
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    subtype: Value,
-    uuid: Option<String>,
+    pub(crate) subtype: Value,
+    pub(crate) uuid: Option<String>,
     #[serde(rename = "parentUuid")]
-    parent: Option<String>,
+    pub(crate) parent: Option<String>,
     #[serde(rename = "isApiErrorMessage")]
-    is_api_error: bool,
+    pub(crate) is_api_error: bool,
+    /// True for words of the agent program that the person does not see.
+    #[serde(rename = "isMeta")]
+    pub(crate) is_meta: bool,
+    /// True for the summary that follows a compaction.
+    #[serde(rename = "isCompactSummary")]
+    pub(crate) is_summary: bool,
+    /// Who spoke: `human`, `peer`, `task-notification`.
+    pub(crate) origin: Value,
+    /// The step of a queue: `enqueue`, `remove`.
+    pub(crate) operation: String,
+    #[serde(rename = "gitBranch")]
+    pub(crate) branch: Option<String>,
     /// True for an entry of a subagent.
     #[serde(rename = "isSidechain")]
     pub(crate) is_of_subagent: bool,
     timestamp: Value,
-    cwd: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
     pub(crate) message: Value,
     pub(crate) attachment: Option<Attachment>,
     /// How a call was refused whose result this is.
@@ -62,7 +74,7 @@ pub(crate) struct Attachment {
 
 impl Entry {
     /// True if the model wrote the entry. The agent program writes entries in the model's name too: the API's refusals, for example.
-    fn is_work(&self) -> bool {
+    pub(crate) fn is_work(&self) -> bool {
         self.kind == "assistant" && !self.is_api_error && self.message["model"] != "<synthetic>"
     }
 

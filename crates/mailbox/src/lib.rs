@@ -79,6 +79,7 @@
 //! | `family`, `children` | the parents of a workflow, and workflows that wait for others; the names by which children are found |
 //! | `who` | the processes that use the mailbox: who answers, who asked within which run, whether a watcher is present |
 //! | `dialogs` | the dialogs at the terminals of programs that nobody can answer from another place |
+//! | `prompts` | the next prompts of people for sessions, until they were sent |
 //! | `wake` | wakes the session that asked, or that started a workflow |
 //! | `audit`, `workflows`, `pause` | the audit trail; the records of workflows; a file by which the operator holds the queue |
 //! | `read_question`, `round` | reads one question document; the round of a question, and the rounds of a workflow |
@@ -128,6 +129,8 @@ pub mod overview;
 pub mod pause;
 #[doc(hidden)]
 pub mod platform;
+#[doc(hidden)]
+pub mod prompts;
 #[doc(hidden)]
 pub mod quarantine;
 #[doc(hidden)]

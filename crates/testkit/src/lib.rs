@@ -61,7 +61,7 @@ pub use dice::{Dice, number};
 pub use files::{files, is_hidden, names, whole_lines};
 pub use machine::Machine;
 pub use network::Network;
-pub use page::{Browser, Page, Reply};
+pub use page::{Browser, Page, Reply, Stream};
 pub use process::{
     LIMIT, Outcome, Running, Signal, asleep, bytes_read, end_process, feed, in_parallel, kill, output, processes, quickly, signal,
     signal_taken_in, sleeps, until, was_told,

@@ -11,6 +11,7 @@ use tokio::sync::mpsc as to_page;
 
 use crate::gate::{Devices, Secret};
 use crate::index::Index;
+use crate::looked_at::LookedAt;
 use askbox_mailbox::{Folder, Hint, Hints, Mailbox, Result, RoundId, WorkflowId, list, thread};
 use askbox_run::record;
 
@@ -36,8 +37,14 @@ const QUEUE_FILES: [&str; 2] = ["pause.json", "breaker.json"];
 pub type Change = String;
 
 /// The open pages that are told about changes.
-#[derive(Debug, Clone, Default)]
-pub struct Changes(Arc<Mutex<Vec<Page>>>);
+#[derive(Debug, Clone)]
+pub struct Changes {
+    pages: Arc<Mutex<Vec<Page>>>,
+    /// The sessions whose pages somebody has open.
+    sessions: LookedAt,
+    /// Wakes the thread that follows the mailbox.
+    wake: SyncSender<Hint>,
+}
 
 #[derive(Debug)]
 struct Page {
@@ -51,16 +58,17 @@ impl Changes {
     /// # Errors
     /// If the system refuses the thread.
     pub fn follow(mailbox: Mailbox, devices: Devices, index: Arc<Index>) -> Result<Self> {
-        let pages = Self::default();
-        let told = pages.clone();
         let (sender, hints) = mpsc::sync_channel(256);
-        thread::start(move || Follower { mailbox, devices, index, pages: told, runs: BTreeSet::new() }.follow(&sender, &hints))?;
+        let pages = Self { pages: Arc::default(), sessions: LookedAt::default(), wake: sender.clone() };
+        let told = pages.clone();
+        let mut follower = Follower { mailbox, devices, index, pages: told, runs: BTreeSet::new(), sessions: Vec::new() };
+        thread::start(move || follower.follow(&sender, &hints))?;
         Ok(pages)
     }
 
     /// Adds a page that gets all changes from now on. Returns `None` if there are too many pages.
     pub fn page(&self, cookie: Secret) -> Option<to_page::Receiver<Change>> {
-        let mut pages = thread::locked(&self.0);
+        let mut pages = thread::locked(&self.pages);
         pages.retain(|page| !page.to.is_closed());
         if pages.len() >= MAX_PAGES {
             return None;
@@ -70,13 +78,22 @@ impl Changes {
         Some(told)
     }
 
+    /// Follows the folder of all sessions, or the transcript of one, as long as somebody looks. Its pages hear `word`.
+    pub fn look_at(&self, path: PathBuf, word: &str) {
+        if self.sessions.look(path, word) {
+            // The thread wakes. No change lies at this path.
+            let _ = self.wake.try_send(Hint::At(PathBuf::new()));
+        }
+    }
+
     /// Tells every page that anything may have changed.
     pub fn tell_all(&self) {
         self.tell(&"*".to_owned());
     }
 
-    fn tell(&self, change: &Change) {
-        thread::locked(&self.0).retain(|page| match page.to.try_send(change.clone()) {
+    /// Tells every page.
+    pub fn tell(&self, change: &Change) {
+        thread::locked(&self.pages).retain(|page| match page.to.try_send(change.clone()) {
             Ok(()) => true,
             // A page that does not keep up is dropped. It connects again, and then requests everything.
             Err(_) => false,
@@ -85,7 +102,7 @@ impl Changes {
 
     /// Ends the streams of devices that have been signed out.
     fn end_those_signed_out(&self, devices: &Devices) {
-        thread::locked(&self.0).retain(|page| matches!(devices.of_cookie(&page.cookie), Ok(Some(_))));
+        thread::locked(&self.pages).retain(|page| matches!(devices.of_cookie(&page.cookie), Ok(Some(_))));
     }
 }
 
@@ -101,6 +118,8 @@ struct Follower {
     pages: Changes,
     /// The folders of the runs whose events are followed.
     runs: BTreeSet<PathBuf>,
+    /// The files of sessions that are watched.
+    sessions: Vec<PathBuf>,
 }
 
 impl Follower {
@@ -134,6 +153,7 @@ impl Follower {
         loop {
             if let Some(source) = &mut source {
                 self.follow_runs(source);
+                self.pages.sessions.follow(source, &mut self.sessions).iter().for_each(|word| self.pages.tell(word));
             }
             let change = match hints.recv_timeout(AT_LEAST_EVERY) {
                 Ok(hint) => self.gather(hint, hints),
@@ -156,21 +176,24 @@ impl Follower {
 
     /// The workflows of this hint and of the hints that follow shortly after.
     fn gather(&self, first: Hint, hints: &Receiver<Hint>) -> Change {
-        let (mut workflows, mut anywhere, end) = (BTreeSet::new(), false, Instant::now() + GATHERED);
+        let (mut words, mut anywhere, end) = (BTreeSet::new(), false, Instant::now() + GATHERED);
         let mut next = Some(first);
         while let Some(hint) = next {
             match hint {
                 Hint::Anywhere => anywhere = true,
                 Hint::At(path) if path.parent() == Some(self.mailbox.root()) && is_of_the_queue(&path) => anywhere = true,
                 Hint::At(path) if self.devices.is_at(&path) => self.pages.end_those_signed_out(&self.devices),
-                Hint::At(path) => workflows.extend(self.workflow(&path)),
+                Hint::At(path) => match self.pages.sessions.words(&path) {
+                    of_sessions if !of_sessions.is_empty() => words.extend(of_sessions),
+                    _ => words.extend(self.workflow(&path).map(|id| id.to_string())),
+                },
             }
             next = hints.recv_timeout(end.saturating_duration_since(Instant::now())).ok();
         }
-        if anywhere || workflows.len() > MAX_NAMED {
+        if anywhere || words.len() > MAX_NAMED {
             return "*".to_owned();
         }
-        workflows.iter().map(WorkflowId::as_str).collect::<Vec<_>>().join(" ")
+        words.into_iter().collect::<Vec<_>>().join(" ")
     }
 
     /// The workflow of a file. Temporary files have none.

@@ -16,7 +16,8 @@ use crate::index::Index;
 use crate::listen::{Bound, Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
-use crate::pages::{decline, done, events, inbox, question, run, sign_in, tree};
+use crate::pages::{decline, done, events, inbox, prompt, question, run, session, sign_in, tree};
+use crate::prompting::Prompting;
 use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
@@ -47,6 +48,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     let bound = Bound::open(&listen)?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
     let elsewhere = OtherMachines::start(&all, changes.clone())?;
+    let prompting = Prompting::start(mailbox.clone(), changes.clone())?;
     let onlooker = Onlooker::start(mailbox.clone())?;
     // The questions are read before the first page is requested.
     index.rows(&mailbox)?;
@@ -59,6 +61,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         index,
         elsewhere,
         changes,
+        prompting,
         onlooker,
         taken_back: TakenBack::default(),
         session_lasts: config.session.0,
@@ -142,6 +145,9 @@ fn router(site: Arc<Site>) -> Router {
         .route("/tree/{workflow}", page(GET, tree::show_one))
         .route("/run/{workflow}", page(GET, run::show))
         .route("/run/{workflow}/{question}", page(GET, run::show_one))
+        .route("/sessions", page(GET, session::list))
+        .route("/session/{id}", page(GET, session::show).merge(page(POST, prompt::send)))
+        .route("/session/{id}/back", page(POST, prompt::take_back))
         .route("/events", get(events::stream))
         .route("/here", get(inbox::count))
         .route("/in/{link}", get(sign_in::show).post(sign_in::sign_in))

@@ -11,6 +11,8 @@
 //! | `hour` | a plan, a question and an edit, answered on a phone, one after the other |
 //! | `killed` | a hook or a session that is killed |
 //! | `left_alone` | runs of askbox, `claude -p`, and a mailbox without `[live]` |
+//! | `prompted` | sent its next prompt from the page |
+//! | `read_along` | read along on the page |
 //! | `ways` | how fast the mailbox is told of each way of ending |
 //! | `woken` | an idle session that is woken by an answer |
 
@@ -23,6 +25,8 @@ mod forms;
 mod hour;
 mod killed;
 mod left_alone;
+mod prompted;
+mod read_along;
 mod ways;
 mod woken;
 

@@ -2,7 +2,7 @@
 //! and 2.1.331).
 //!
 //! # Limitations
-//! The files are not documented. What they say is shown. It decides one thing: whether an agent is started with the answer that a session
+//! The files are not documented. Their content is shown. It decides one thing: whether an agent is started with the answer that a session
 //! would go on with. Both claim the answer first, so a wrong file lets nobody go on twice. Without `/proc`, the process id of a session that was killed
 //! may have passed to another process of this user.
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::sessions::kept;
-use askbox_mailbox::{Time, disk};
+use askbox_mailbox::{Time, disk, text};
 
 /// The longest file of a session, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -42,6 +42,10 @@ pub struct Session {
     pub status: Option<String>,
     /// What it waits for, such as `permission prompt`.
     pub waiting_for: Option<String>,
+    /// The socket that takes messages of other sessions.
+    pub messaging_socket_path: Option<PathBuf>,
+    /// The version of what that socket speaks.
+    pub peer_protocol: Option<u32>,
     /// When the status changed, in milliseconds since 1970.
     status_updated_at: Option<i64>,
     /// When its process began, as `/proc/PID/stat` says it.
@@ -50,10 +54,48 @@ pub struct Session {
     started_at: Option<i64>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Key {
+    peer_token: String,
+    proc_start: Option<String>,
+}
+
 impl Session {
     /// True if a dialog waits for its user.
     pub fn is_waiting(&self) -> bool {
         self.status.as_deref() == Some("waiting")
+    }
+
+    /// True if it waits for the next prompt. A draft may stand at its terminal.
+    pub fn is_idle(&self) -> bool {
+        self.status.as_deref() == Some("idle")
+    }
+
+    /// The socket that takes messages of other sessions, if askbox knows how to speak to it.
+    pub fn inbox(&self) -> Option<&Path> {
+        self.messaging_socket_path.as_deref().filter(|path| path.is_absolute() && self.peer_protocol == Some(1))
+    }
+
+    /// The token for that socket, from the file `PID.HASH.key` beside the session's.
+    pub fn inbox_token(&self, config_dir: &Path) -> Option<String> {
+        let files = std::fs::read_dir(config_dir.join("sessions")).into_iter().flatten().flatten().take(MOST);
+        let begin = format!("{}.", self.pid);
+        let is_key = |name: &str| name.starts_with(&begin) && name.ends_with(".key");
+        let keys = files
+            .filter(|file| file.file_name().to_str().is_some_and(is_key))
+            .filter_map(|file| serde_json::from_reader::<_, Key>(disk::open_of_another_program(&file.path()).ok()?.take(LONGEST)).ok());
+        keys.filter(|key| key.proc_start == self.proc_start).map(|key| key.peer_token).next()
+    }
+
+    /// Its status, in words for people.
+    pub fn in_words(&self) -> String {
+        let what = text::excerpt(self.waiting_for.as_deref().unwrap_or("an answer"), 40);
+        match self.status.as_deref() {
+            Some("waiting") => format!("waits at its terminal: {what}"),
+            Some(other) => text::excerpt(other, 40),
+            None => "-".into(),
+        }
     }
 
     /// When its status changed, or else when it began.
@@ -75,7 +117,12 @@ pub fn all(config_dir: &Path) -> Vec<Session> {
 
 /// True if a process of this session lives.
 pub fn is_alive(config_dir: &Path, session_id: &str) -> bool {
-    all(config_dir).iter().any(|session| session.session_id == session_id)
+    of_id(config_dir, session_id).is_some()
+}
+
+/// The session with this id, if a process of it lives.
+pub fn of_id(config_dir: &Path, session_id: &str) -> Option<Session> {
+    all(config_dir).into_iter().find(|session| session.session_id == session_id)
 }
 
 /// The session of this process.

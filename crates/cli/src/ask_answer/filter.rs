@@ -1,7 +1,7 @@
 //! What a list tells of a question, and the questions that contain given words.
 
 use crate::ask_answer::question_text;
-use askbox_mailbox::{Error, Mailbox, Question, QuestionId, Result, Time, excerpt, spelling};
+use askbox_mailbox::{Error, Mailbox, Question, QuestionId, Result, SessionId, Time, excerpt, spelling};
 
 /// What a list tells of a waiting question. Its texts are shortened, because there may be ten thousand of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Facts {
     pub is_approval: bool,
     /// True if the dialog of a live session asks it.
     pub is_live: bool,
+    /// That session.
+    pub session: Option<SessionId>,
     /// True if the question replies to one that the person asked back.
     pub is_reply: bool,
     /// True if the question waits for an event, not for a person.
@@ -47,6 +49,7 @@ impl Facts {
             parts: question.questions.len().max(1),
             is_approval: question.approval.is_some(),
             is_live: question.live.is_some(),
+            session: question.live.as_ref().map(|live| live.session),
             is_reply: question_text::is_reply(mailbox, question),
             is_event: question.until.is_some(),
         }

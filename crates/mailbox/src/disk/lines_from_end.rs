@@ -18,8 +18,21 @@ pub struct LinesFromEnd<F> {
     is_at_end: bool,
     /// True after an error.
     is_over: bool,
-    /// The longest line that is returned, in bytes. A longer one is an error.
+    /// The longest line that is returned whole, in bytes.
     longest: usize,
+    /// True between two parts of a longer line.
+    is_in_long: bool,
+}
+
+/// A line, or a part of a line that is longer than the limit. The last part of a line comes first.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A whole line.
+    Line(Vec<u8>),
+    /// A part with more of its line in front of it.
+    Inner(Vec<u8>),
+    /// The part that the line begins with.
+    Begin(Vec<u8>),
 }
 
 impl<F: Read + Seek> LinesFromEnd<F> {
@@ -29,10 +42,10 @@ impl<F: Read + Seek> LinesFromEnd<F> {
     /// The error of the file.
     pub fn new(mut file: F) -> io::Result<Self> {
         let start = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file, start, unread: Vec::new(), is_at_end: true, is_over: false, longest: usize::MAX })
+        Ok(Self { file, start, unread: Vec::new(), is_at_end: true, is_over: false, longest: usize::MAX, is_in_long: false })
     }
 
-    /// The same for lines of at most `longest` bytes. A longer line is an error, and is not read as a whole.
+    /// The same for lines of at most `longest` bytes. A longer line is an error, or comes in parts. It is never kept as a whole.
     pub fn bounded(self, longest: usize) -> Self {
         Self { longest, ..self }
     }
@@ -52,6 +65,21 @@ impl<F: Read + Seek> LinesFromEnd<F> {
     }
 
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(match self.next_part()? {
+            Some(Part::Line(line)) => Some(line),
+            None => None,
+            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line is longer than {} bytes", self.longest))),
+        })
+    }
+
+    /// The next line, or the next part of one that is too long.
+    ///
+    /// # Errors
+    /// The error of the file.
+    pub fn next_part(&mut self) -> io::Result<Option<Part>> {
+        if self.is_over {
+            return Ok(None);
+        }
         let mut searched = 0;
         loop {
             if self.is_at_end && !self.unread.is_empty() {
@@ -62,18 +90,23 @@ impl<F: Read + Seek> LinesFromEnd<F> {
             if let Some(feed) = self.unread[..self.unread.len() - searched].iter().rposition(|byte| *byte == b'\n') {
                 let line = self.unread.split_off(feed + 1);
                 self.unread.pop();
-                return Ok(Some(line));
+                return Ok(Some(self.ended(line)));
             }
             if self.start == 0 {
                 self.is_over = true;
-                return Ok((!self.is_at_end).then(|| std::mem::take(&mut self.unread)));
+                return Ok((!self.is_at_end).then(|| std::mem::take(&mut self.unread)).map(|line| self.ended(line)));
             }
             searched = self.unread.len();
             if searched > self.longest {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line is longer than {} bytes", self.longest)));
+                self.is_in_long = true;
+                return Ok(Some(Part::Inner(std::mem::take(&mut self.unread))));
             }
             self.read_block()?;
         }
+    }
+
+    fn ended(&mut self, line: Vec<u8>) -> Part {
+        if std::mem::take(&mut self.is_in_long) || line.len() > self.longest { Part::Begin(line) } else { Part::Line(line) }
     }
 }
 
@@ -105,6 +138,24 @@ mod tests {
         let mut lines = LinesFromEnd::new(Cursor::new(text)).unwrap().bounded(100_000);
         assert_eq!(lines.next().unwrap().unwrap(), b"short");
         assert!(lines.next().unwrap().is_err() && lines.next().is_none());
+    }
+
+    #[test]
+    fn a_line_over_the_limit_comes_in_parts() {
+        let long = "x".repeat(1 << 20);
+        let mut lines = LinesFromEnd::new(Cursor::new(format!("first\n{long}\nlast\n"))).unwrap().bounded(100_000);
+        assert_eq!(lines.next_part().unwrap(), Some(Part::Line(b"last".into())));
+        let mut length = 0;
+        loop {
+            match lines.next_part().unwrap().unwrap() {
+                Part::Inner(part) => length += part.len(),
+                Part::Begin(part) => break assert_eq!(length + part.len(), long.len()),
+                Part::Line(_) => panic!("a part"),
+            }
+            assert!(lines.unread.capacity() < 400_000);
+        }
+        assert_eq!(lines.next_part().unwrap(), Some(Part::Line(b"first".into())));
+        assert_eq!(lines.next_part().unwrap(), None);
     }
 
     #[test]

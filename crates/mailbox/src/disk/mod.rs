@@ -52,7 +52,7 @@ pub use below::{Entry, Purpose, Root, Subfolders, entries, entries_if_there, exi
 pub use folder::{
     create_folder, create_folder_in, open_folder, private_folder, sync_filesystem, sync_names, sync_names_up_to, touch_folder,
 };
-pub use lines_from_end::LinesFromEnd;
+pub use lines_from_end::{LinesFromEnd, Part};
 pub use lock::{Lock, LockHolder, Patience, is_locked_by, lock_holder, lock_open_file, shared_lock_holder};
 pub use read::{if_there, is_regular, open_of_another_program, open_to_read, read, too_long};
 pub use remove::{Removed, remove, remove_folder_if_empty, remove_known};

@@ -182,6 +182,18 @@ impl Caller {
         }
     }
 
+    /// Checks that this caller may send a session its next prompt. That is a person's act.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the caller may not; its hint says what to do instead.
+    pub fn may_prompt(&self) -> Result<()> {
+        match (&self.through, self.below) {
+            (_, Below::Run) => Err(Error::conflict("an agent's run sends no prompts", "leave it to a person: end your turn")),
+            (Some(Through::Web), _) | (Some(Through::Terminal), Below::NoAgent) => Ok(()),
+            _ => Err(Error::conflict("only a person sends a session its next prompt", ("send it from the page", "askbox web"))),
+        }
+    }
+
     /// Checks that this caller may take back what a person has decided about a workflow's tool calls for good.
     ///
     /// # Errors
@@ -285,6 +297,17 @@ mod tests {
         let ann = Caller::person("ann", "ask-answer").unwrap();
         let answers = [ann.value(AnswerValue::Text("a".into())), ann.declined(None), ann.asking_back("why?".into())];
         assert!(answers.iter().all(|a| a.through == Some(Through::Terminal) && a.by == "ann" && a.is_a_persons()));
+    }
+
+    #[test]
+    fn only_a_person_sends_a_prompt() {
+        let may =
+            |through: Through| Below::ALL.map(|below| Caller::new("ann", "web", through.clone(), below).unwrap().may_prompt().is_ok());
+        assert_eq!(Below::ALL[2], Below::Run);
+        assert_eq!(may(Through::Web), [true, true, false, true]);
+        assert_eq!(may(Through::Terminal), [true, false, false, false]);
+        assert_eq!(may(Through::Mcp), [false; 4]);
+        assert!(Caller::asker().may_prompt().is_err());
     }
 
     #[test]

@@ -11,6 +11,8 @@
 //! | `outcome` | the state of an answered question: accepted, launched, delivered, result, a later question |
 //! | `done` | the last questions that were answered or are over |
 //! | `tree`, `run` | workflows below those that started them, and the work of a run |
+//! | `session` | the sessions of Claude Code on this machine, and the conversation of one |
+//! | `prompt` | the next prompt for a session: kept, sent, taken back |
 //! | `events` | tells an open page about changes, by `/events` |
 //! | `sign_in` | a device signs in and out |
 //! | `markdown` | the context of a question as HTML |
@@ -24,10 +26,12 @@ mod held_up;
 pub mod inbox;
 mod markdown;
 mod outcome;
+pub mod prompt;
 pub mod question;
 pub mod question_form;
 mod remote_question;
 pub mod run;
+pub mod session;
 pub mod sign_in;
 pub mod tree;
 

@@ -105,12 +105,12 @@ const askbox = (() => {
     if (isInside && active.matches("input, textarea")) return;
     if (live.innerHTML === fresh.innerHTML) return;
     const href = isInside && active.getAttribute("href");
-    const down = all(".events", live).map((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 40);
-    const opened = all("details", live).map((details) => details.open);
+    const at = all(".events", live).map((list) => (list.scrollHeight - list.scrollTop - list.clientHeight < 40 ? 1e9 : list.scrollTop));
+    const opened = new Map(all("details", live).map((details, n) => [details.id || n, details.open]));
     live.replaceChildren(...fresh.childNodes);
     if (href) all("a", live).find((link) => link.getAttribute("href") === href)?.focus();
-    if (down[0] !== false) scrollDown();
-    all("details", live).forEach((details, n) => (details.open = opened[n] ?? details.open));
+    all("details", live).forEach((details, n) => (details.open = opened.get(details.id || n) ?? details.open));
+    all(".events", live).forEach((list, n) => (list.scrollTop = at[n] ?? 1e9));
     document.title = other.title;
     forget(other);
   };

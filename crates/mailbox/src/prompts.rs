@@ -1,0 +1,217 @@
+//! The next prompts of people for sessions of an agent program: files `prompts/UUID.STATE.json`. `kept` waits until the session is idle,
+//! `sent` was handed to a sender, `back` was taken back.
+//!
+//! The name is the state. Renaming `kept` to `sent` comes before the words leave, and refuses to replace, so words are sent at most once,
+//! whoever is killed. A sender that was killed behind the rename leaves the words in `sent`.
+
+use std::path::PathBuf;
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::disk::{self, Placed};
+use crate::document::{self, SCHEMA_VERSION};
+use crate::error::{Error, Result};
+use crate::layout::Mailbox;
+use crate::time::{self, Time};
+
+/// The longest words, in bytes.
+pub const LONGEST: usize = 20_000;
+/// The largest file, in bytes.
+const LARGEST: u64 = 256 << 10;
+/// The most files.
+const MOST: usize = 200;
+/// How long a prompt is kept that is not waiting any more.
+const LASTS: TimeDelta = TimeDelta::days(1);
+
+/// The state of a prompt in the mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Place {
+    /// It waits, and can be taken back.
+    Kept,
+    /// It was sent, or its sender was killed in front of that.
+    Sent,
+    /// It was taken back.
+    Back,
+}
+
+impl Place {
+    const ALL: [Self; 3] = [Self::Kept, Self::Sent, Self::Back];
+}
+
+/// How far a prompt has come in its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reached {
+    /// Nothing is known.
+    #[default]
+    Nothing,
+    /// The session has not got it. Nobody sends it again.
+    NotArrived,
+    /// The session has refused it.
+    Refused,
+    /// It waits for a person at the session's terminal.
+    Held,
+    /// The session has it.
+    Given,
+    /// The model reads it.
+    TakenUp,
+    /// The model has ended its turn since.
+    Answered,
+}
+
+/// A prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The version of the form.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// The id of the session.
+    pub session: String,
+    /// The words of the person.
+    pub words: String,
+    /// The name of the person's device.
+    pub by: String,
+    /// When the person gave it.
+    pub at: Time,
+    /// When its sender began to send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Time>,
+    /// How far it has come.
+    #[serde(default)]
+    pub reached: Reached,
+    /// Why it has come no further.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+impl Prompt {
+    /// A prompt that is given now.
+    pub fn new(session: &str, words: String, by: &str) -> Self {
+        let (session, by) = (session.to_owned(), by.to_owned());
+        Self {
+            schema_version: SCHEMA_VERSION,
+            session,
+            words,
+            by,
+            at: time::now(),
+            sent_at: None,
+            reached: Reached::Nothing,
+            why: String::new(),
+        }
+    }
+}
+
+/// A prompt with its id and its state.
+pub type Found = (Uuid, Place, Prompt);
+
+/// The folder of these files. It may be missing.
+pub fn folder(mailbox: &Mailbox) -> PathBuf {
+    mailbox.root().join("prompts")
+}
+
+fn path(mailbox: &Mailbox, id: Uuid, place: Place) -> PathBuf {
+    let state: &str = place.into();
+    folder(mailbox).join(format!("{id}.{state}.json"))
+}
+
+/// Keeps a prompt until its session is idle. The same id again changes nothing.
+///
+/// # Errors
+/// [`Error::Conflict`] if too many are there. [`Error::Io`] if the system refuses.
+pub fn keep(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> Result<()> {
+    disk::create_folder(&folder(mailbox))?;
+    let all = all(mailbox);
+    if all.iter().any(|(other, ..)| *other == id) {
+        return Ok(());
+    }
+    if all.len() >= MOST {
+        return Err(Error::conflict("too many prompts are kept", "take some of them back"));
+    }
+    disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?).map(drop)
+}
+
+/// All prompts, the earliest first. Those that are over for a day are removed. A file that cannot be read is left out.
+pub fn all(mailbox: &Mailbox) -> Vec<Found> {
+    let entries = disk::entries(&folder(mailbox)).into_iter().flatten().flatten().filter(disk::Entry::is_file).take(2 * MOST);
+    let read = |name: &str| {
+        let (id, state) = name.strip_suffix(".json")?.split_once('.')?;
+        let place = Place::ALL.into_iter().find(|place| <&str>::from(*place) == state)?;
+        let id = id.parse().ok()?;
+        Some((id, place, document::json::<Prompt>(&disk::read(&path(mailbox, id, place), LARGEST).ok()?)?))
+    };
+    let mut all: Vec<Found> = entries.filter_map(|entry| read(entry.name.to_str()?)).collect();
+    all.sort_by_key(|(id, _, prompt)| (prompt.at, *id));
+    let now = time::now();
+    all.retain(|(id, place, prompt)| {
+        let is_over = *place != Place::Kept && now.signed_duration_since(prompt.sent_at.unwrap_or(prompt.at)) > LASTS;
+        if is_over {
+            let _ = disk::remove(&path(mailbox, *id, *place));
+        }
+        !is_over
+    });
+    all
+}
+
+/// Takes a kept prompt for sending. Returns false if it is not kept any more: somebody else sends it, or it was taken back.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses. Nothing may be sent then.
+pub fn take(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
+    moved(mailbox, id, Place::Sent)
+}
+
+/// Takes a kept prompt back. Returns false if it was sent, or taken back before.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn take_back(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
+    moved(mailbox, id, Place::Back)
+}
+
+fn moved(mailbox: &Mailbox, id: Uuid, to: Place) -> Result<bool> {
+    let kept = path(mailbox, id, Place::Kept);
+    match disk::rename(&kept, &path(mailbox, id, to)) {
+        Ok(Placed::Done) => Ok(true),
+        // The form was sent again at the moment of the first rename.
+        Ok(Placed::NameExists) => disk::remove(&kept).map(|()| false),
+        Err(e) if e.is_missing_file() => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Notes how far a prompt has come that was sent.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn note(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> Result<()> {
+    disk::replace(&path(mailbox, id, Place::Sent), &document::to_json(prompt)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_taken_once_or_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        assert!(all(&mailbox).is_empty());
+        let [first, second] = [Uuid::new_v4(), Uuid::new_v4()];
+        for id in [first, second, first] {
+            keep(&mailbox, id, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+        }
+        assert!(take(&mailbox, first).unwrap() && !take(&mailbox, first).unwrap() && !take_back(&mailbox, first).unwrap());
+        assert!(take_back(&mailbox, second).unwrap() && !take(&mailbox, second).unwrap());
+        // The form was sent again.
+        keep(&mailbox, first, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+        let states = || all(&mailbox).into_iter().map(|(id, place, _)| (id, place)).collect::<Vec<_>>();
+        assert_eq!(states(), [(first, Place::Sent), (second, Place::Back)]);
+        let mut old = all(&mailbox).remove(0).2;
+        old.sent_at = Some(time::now() - TimeDelta::hours(25));
+        note(&mailbox, first, &old).unwrap();
+        assert_eq!(states(), [(second, Place::Back)]);
+    }
+}

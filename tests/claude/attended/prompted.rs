@@ -1,0 +1,181 @@
+//! A session that is sent its next prompt from the page.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Attended, DIALOG, made, touch, world};
+use crate::support::{Browser, ClaudeWorld, Dice, Reply, number, until};
+
+/// A session that has said hello and is idle, and the browser of a person elsewhere.
+fn begins<'a>(world: &'a ClaudeWorld, browser: &Browser, mode: &str) -> Attended<'a> {
+    world.api.on("Say hello.", json!([{"text": "hello there"}]));
+    world.api.on("Go on now.", json!([{"text": "went on"}]));
+    let session = Attended::begin_in(world, mode);
+    session.terminal.press(&["Say hello.", "Enter"]);
+    session.terminal.see("hello there");
+    shows(&session, browser, "idle");
+    session
+}
+
+fn see(session: &Attended<'_>, browser: &Browser) -> Reply {
+    browser.see(&format!("/session/{}", session.session))
+}
+
+/// Waits until the session's page shows these words.
+#[track_caller]
+fn shows(session: &Attended<'_>, browser: &Browser, words: &str) -> String {
+    until(words, || Some(see(session, browser).text()).filter(|text| text.contains(words)))
+}
+
+/// Sends words from the session's page, as it was loaded before.
+fn sends_from(page: &Reply, session: &Attended<'_>, browser: &Browser, words: &str) -> Reply {
+    let form = page.body.split("class=\"answer prompt\"").nth(1).unwrap_or_else(|| panic!("no form: {}", page.text()));
+    let prompt = form.split("name=\"prompt\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
+    let token = page.hidden("form").expect("a token");
+    browser.post(&format!("/session/{}", session.session), &[("form", &token), ("prompt", prompt), ("words", words)])
+}
+
+#[track_caller]
+fn sends(session: &Attended<'_>, browser: &Browser, words: &str) {
+    let reply = sends_from(&see(session, browser), session, browser, words);
+    assert_eq!(reply.status, 303, "{}", reply.text());
+}
+
+/// The messages of other sessions in the transcript.
+fn peers(session: &Attended<'_>) -> usize {
+    session.entries().iter().filter(|entry| entry["type"] == "user" && entry["origin"]["kind"] == "peer").count()
+}
+
+#[test]
+fn same_words_twice_arrive_twice() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    // The same form twice is one prompt. The same words in two forms are two.
+    let form = see(&session, &browser);
+    for _ in 0..2 {
+        assert_eq!(sends_from(&form, &session, &browser, "Go on now.").status, 303);
+    }
+    sends(&session, &browser, "Go on now.");
+    let text = until("both are answered", || Some(see(&session, &browser).text()).filter(|text| text.matches(" answered ").count() == 2));
+    assert!(text.contains("Another session") && text.contains("went on"), "{text}");
+    until("the transcript has them", || (peers(&session) == 2).then_some(()));
+    assert!(world.api.turns().iter().all(|turn| turn.model_text().matches("[askbox ").count() <= 2));
+    let told: Vec<_> = world.audited().iter().filter_map(|entry| entry["event"].as_str().map(str::to_owned)).collect();
+    assert_eq!(told.iter().filter(|event| *event == "prompt_sent").count(), 2, "{told:?}");
+}
+
+#[test]
+fn draft_is_never_sent() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    session.terminal.press(&["half a draft"]);
+    session.terminal.see("half a draft");
+    sends(&session, &browser, "Go on now.");
+    session.terminal.see("went on");
+    shows(&session, &browser, " answered ");
+    assert!(session.terminal.screen().contains("half a draft"));
+    // A draft for the shell stays one too.
+    session.terminal.press(&["C-u"]);
+    session.terminal.see_no_more("half a draft");
+    session.terminal.press(&["!", "touch by_shell"]);
+    session.terminal.see("touch by_shell");
+    world.api.on("Once more.", json!([{"text": "again"}]));
+    shows(&session, &browser, "idle");
+    sends(&session, &browser, "Once more.");
+    session.terminal.see("again");
+    assert!(session.terminal.screen().contains("touch by_shell") && !made(&world, "by_shell"));
+    assert!(world.api.requests_with_text("half a draft").is_empty());
+    until("the transcript has them", || (peers(&session) == 2).then_some(()));
+}
+
+#[test]
+fn dialog_is_never_answered_by_words() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    session.goes(&[touch("made")]);
+    session.terminal.see(DIALOG);
+    shows(&session, &browser, "waits at its terminal");
+    sends(&session, &browser, "Go on now.");
+    shows(&session, &browser, "kept until the session is idle");
+    assert!(session.terminal.screen().contains(DIALOG) && !made(&world, "made"));
+    assert!(session.entries().iter().all(|entry| !entry.to_string().contains("Go on now.")));
+    session.ends_dialog(&["Enter"]);
+    session.terminal.see("at the end");
+    session.terminal.see("went on");
+    shows(&session, &browser, " answered ");
+    assert!(made(&world, "made"));
+    until("the transcript has them", || (peers(&session) == 1).then_some(()));
+}
+
+#[test]
+fn cleared_session_refuses_old_address() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    let form = see(&session, &browser);
+    session.terminal.press(&["/clear", "Enter"]);
+    session.terminal.see_no_more("hello there");
+    until("the session has another id", || !browser.see("/sessions").body.contains(&session.session));
+    let refused = sends_from(&form, &session, &browser, "Go on now.");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("ended or begun anew"), "{}", refused.text());
+    assert!(see(&session, &browser).text().contains("ended") && world.api.requests_with_text("Go on now.").is_empty());
+}
+
+#[test]
+fn bypass_hold_is_shown() {
+    let world = world();
+    std::fs::write(world.claude_config().join("settings.json"), r#"{"skipDangerousModePermissionPrompt":true}"#).expect("settings");
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "bypassPermissions");
+    sends(&session, &browser, "Go on now.");
+    let text = shows(&session, &browser, "held at its terminal");
+    assert!(text.contains("permission-mode parity"), "{text}");
+    assert!(world.api.requests_with_text("Go on now.").is_empty() && peers(&session) == 0);
+}
+
+#[test]
+fn prompts_arrive_once_or_are_said_not_to_beside_killed_pages() {
+    let world = world();
+    let mut page = world.serve_page();
+    let (browser, listen) = (page.signed_in(&world, "ann's phone"), format!("127.0.0.1:{}", page.port));
+    let session = begins(&world, &browser, "default");
+    let mut dice = Dice::new(53);
+    let count = number("PROMPTS", 12);
+    for n in 0..count {
+        sends(&session, &browser, &format!("Go on now. Step {n}."));
+        std::thread::sleep(Duration::from_millis(dice.roll(400) as u64));
+        drop(page);
+        page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &listen]));
+    }
+    let states = || {
+        let names = world.names("prompts");
+        names.iter().map(|name| (name.clone(), world.document(&format!("prompts/{name}")))).collect::<Vec<_>>()
+    };
+    let all = until("each is over", || {
+        let all = states();
+        let is_over = |(name, prompt): &(String, Value)| {
+            name.contains(".sent.") && ["answered", "not_arrived"].iter().any(|end| prompt["reached"] == *end)
+        };
+        (all.len() == count && all.iter().all(is_over)).then_some(all)
+    });
+    let told: Vec<String> =
+        session.entries().iter().filter(|entry| entry["type"] == "user").map(|entry| entry["message"].to_string()).collect();
+    let mut arrived = 0;
+    for (_, prompt) in &all {
+        let words = prompt["words"].as_str().expect("words");
+        let times = told.iter().filter(|text| text.contains(words)).count();
+        assert_eq!(times, usize::from(prompt["reached"] == "answered"), "{prompt}");
+        arrived += times;
+    }
+    println!("{arrived} of {count} arrived");
+}
