@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use askbox::commands::args::{Askbox, Command};
 use askbox::commands::{
-    complete, count, demo, doctor, gc, history, hook, init, keygen, notify, once, sessions, setup, surfaces, tree, trial,
+    complete, count, demo, doctor, fence, gc, history, hook, init, keygen, notify, once, sessions, setup, surfaces, tree, trial,
 };
 use askbox_cli::args::askbox_args::NotifyCommand;
 use askbox_cli::{Context, program};
@@ -40,6 +40,7 @@ fn run(args: Askbox, context: &Context) -> Result<u8> {
         Command::Count(args) => count::run(&args),
         Command::Trial(args) => trial::run(&args, context),
         Command::Sessions(args) => sessions::run(&args),
+        Command::Fence(args) => fence::run(&args, context),
         Command::Once(args) => once::run(&args, context),
         Command::Notify(NotifyCommand::Test(args)) => notify::run(&args, context),
         Command::Hook(args) => hook::run(&args, context),

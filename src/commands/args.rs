@@ -12,7 +12,8 @@ use askbox_cli::args::ask_agent_args::AskAgent;
 use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::args::ask_post_args::AskPost;
 use askbox_cli::args::askbox_args::{
-    Agents, Conformance, Count, Demo, Doctor, Gc, History, Hook, Inbox, Keygen, Live, Mcp, NotifyCommand, Once, Setup, Tree, Trial, Web,
+    Agents, Conformance, Count, Demo, Doctor, Fence, Gc, History, Hook, Inbox, Keygen, Live, Mcp, NotifyCommand, Once, Setup, Tree, Trial,
+    Web,
 };
 use askbox_cli::args::checkpoint_args::Checkpoint;
 use askbox_cli::args::common::EXIT_CODES;
@@ -185,6 +186,14 @@ pub enum Command {
   $ askbox sessions
   $ askbox sessions --json")]
     Sessions(Common),
+    /// Start a session of yours behind a fence: what it cannot touch, it cannot decide
+    ///
+    /// The session asks, saves and shows its dialogs as ever. It cannot change the mailbox, the configuration, the key or the programs
+    /// otherwise, and its shell answers nothing. `[fence]` does the same for runs.
+    #[command(after_help = "Examples:
+  $ askbox fence claude
+  $ alias claude='askbox fence claude'")]
+    Fence(Fence),
     /// Mark a call that must be made at most once, from within a run: status 0 for the first caller, 4 for every other
     ///
     /// Call it right before the call itself. The mark belongs to the round and is durable before the status is 0, so no later attempt and no

@@ -8,6 +8,7 @@
 //! | `count` | `askbox count`: the number of questions that wait |
 //! | `demo` | `askbox demo`: the whole job in a temporary mailbox |
 //! | `doctor` | `askbox doctor`: every problem found, with a command that solves it |
+//! | `fence` | `askbox fence`: a person's session behind a fence |
 //! | `gc` | `askbox gc`: archives and removes old history |
 //! | `history` | `askbox history`: the rounds that were answered or are over |
 //! | `hook` | `askbox hook`: the program that Claude Code calls as a hook |
@@ -28,6 +29,7 @@ pub mod complete;
 pub mod count;
 pub mod demo;
 pub mod doctor;
+pub mod fence;
 pub mod gc;
 pub mod history;
 pub mod hook;

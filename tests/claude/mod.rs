@@ -7,6 +7,7 @@ mod chains;
 mod definitions;
 mod documented;
 mod facts;
+mod fenced;
 mod first_design;
 mod hidden_programs;
 mod killed_starts;

@@ -8,6 +8,7 @@ mod crashes;
 mod defiant_agent;
 mod dirty_lines;
 mod event_killed;
+mod fence;
 mod file_size_limit;
 mod full_disk;
 mod held_call_killed;

@@ -25,12 +25,14 @@ use askbox_agent::program::Exit;
 use askbox_agent::stream::FormReply;
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_config::{Config, Runner};
+use askbox_fence::Fence;
 use askbox_mailbox::documents::fields::asked_in::Nonce;
 use askbox_mailbox::{
     Error, Folder, IoContext, Lock, Mailbox, ProcessHandle, Question, ReadyThread, Result, RoundId, processes, read_question, thread,
 };
 use askbox_run::attempt::failure::Class;
 use askbox_run::attempt::record::Begin;
+use askbox_run::fence;
 use askbox_run::process::agent_exit;
 use askbox_run::process::permitted::WorkFolder;
 use askbox_run::process::pipes::AgentInput;
@@ -133,9 +135,10 @@ impl Attempt {
             server,
             prices: runner.prices.as_slice().try_into().ok(),
         };
+        let fence = fence::of_run(mailbox, config, &run)?;
         let preset = runner.agent(&runner_name);
         let client = Arc::new(Mutex::new(Client::new(&run.session_id.to_string(), place, preset)));
-        let (happenings, process, agent) = start(&runner, folder.as_ref(), &client)?;
+        let (happenings, process, agent) = start(&runner, fence.as_ref(), folder.as_ref(), &client)?;
         let talk = Talk {
             mailbox,
             config,
@@ -170,6 +173,7 @@ enum Happening {
 /// Starts the agent, in its folder or this one, and the threads that tell what happens.
 fn start(
     runner: &Runner,
+    fence: Option<&Fence>,
     folder: Option<&WorkFolder>,
     client: &Arc<Mutex<Client>>,
 ) -> Result<(Receiver<Happening>, Option<ProcessHandle>, AgentInput)> {
@@ -179,7 +183,7 @@ fn start(
     let of_signals = sender.clone();
     thread::start(move || signals.forever().for_each(|signal| drop(of_signals.send(Happening::Signal(signal)))))?;
     processes::adopt_orphans();
-    let mut call = launch::command_tied_to_this_thread(runner.program.as_ref());
+    let mut call = launch::tied(runner.program.as_ref(), fence)?;
     call.args(&runner.args).stdin(Stdio::piped()).stdout(Stdio::piped());
     if let Some(folder) = folder {
         call.current_dir(folder.to_start_in());

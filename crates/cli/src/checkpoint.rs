@@ -88,13 +88,16 @@ pub fn run(args: Checkpoint) -> Result<u8> {
         let document = settle::settled_checkpoint(&mailbox, id)?;
         Ok((mailbox, document))
     };
+    // The mailbox, if this program may change this workflow in it.
+    let open_to_change =
+        |mailbox: Result<Mailbox>, id: &WorkflowId| mailbox.and_then(|mailbox| program::check_own(&mailbox, id).map(|()| mailbox));
     match command {
         Command::Save(save) => {
             let id = named_or_current(save.id.clone(), "save")?;
             let bytes = content_to_save(&save)?;
             let file = save.file.as_deref().unwrap_or(Path::new("-"));
             let named = |e| if save.has_fields() && save.file.is_none() { e } else { program::in_input(file, e) };
-            let path = store::save(&common.open_or_create()?, &id, &bytes).map_err(named)?;
+            let path = store::save(&open_to_change(common.open_or_create(), &id)?, &id, &bytes).map_err(named)?;
             if common.json {
                 program::print_json(&json!({"workflow_id": id, "path": path}))?;
             } else {
@@ -122,9 +125,9 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             } else {
                 Value::String(text)
             };
-            change::set(&common.open()?, &id, &field, value)?;
+            change::set(&open_to_change(common.open(), &id)?, &id, &field, value)?;
         }
-        Command::Step { id, name } => change::step(&common.open()?, &id, &name)?,
+        Command::Step { id, name } => change::step(&open_to_change(common.open(), &id)?, &id, &name)?,
         Command::Show { id } => {
             let id = named_or_current(id, "show")?;
             let (mailbox, document) = load(&id)?;
@@ -162,7 +165,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             program::print(&format!("valid: {}\n", path.display()))?;
         }
         Command::List => print_list(common.open_if_there()?.as_ref(), common.json)?,
-        Command::Rm { id } => store::remove(&common.open()?, &id)?,
+        Command::Rm { id } => store::remove(&open_to_change(common.open(), &id)?, &id)?,
     }
     Ok(0)
 }

@@ -29,6 +29,7 @@ pub use parse::{Loaded, MAX_CONFIG, load, load_file, location, parse};
 pub use section::{Key, Section};
 pub use sections::answers::{Answers, Way};
 pub use sections::approvals::Approvals;
+pub use sections::fence::{Fence, FenceMode};
 pub use sections::limits::{Chain, Limits};
 pub use sections::live::Live;
 pub use sections::notify::{COMMAND, Event, LiveNews, Means, Notify, QuietHours, Target, targets, topic};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::section::{Key, Section};
 use crate::sections::answers::Answers;
 use crate::sections::approvals::Approvals;
+use crate::sections::fence::Fence;
 use crate::sections::limits::{Chain, Limits};
 use crate::sections::live::Live;
 use crate::sections::notify::{self, Notify, Target};
@@ -31,6 +32,8 @@ pub struct Config {
     pub answers: Answers,
     /// `[approvals]`
     pub approvals: Approvals,
+    /// `[fence]`
+    pub fence: Fence,
     /// `[live]`
     pub live: Live,
     /// `[limits]`
@@ -93,7 +96,7 @@ macro_rules! sections {
     };
 }
 sections! {
-    Relaunch Runners Runner Answers Approvals Live Limits Chain Notify Target PeerConfig Sync History Log Metrics Traces Mcp Web
+    Relaunch Runners Runner Answers Approvals Fence Live Limits Chain Notify Target PeerConfig Sync History Log Metrics Traces Mcp Web
 }
 
 /// The paths of all keys, such as `limits.turns`.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::desk::Desk;
 use askbox_cli::ask_answer::answering;
-use askbox_cli::checkpoint;
+use askbox_cli::{checkpoint, program};
 use askbox_mailbox::checkpoints::store;
 use askbox_mailbox::document::Stored;
 use askbox_mailbox::overview::waiting;
@@ -52,7 +52,9 @@ fn listed(rows: Vec<String>, none: &str) -> String {
 /// `save_checkpoint`
 pub(super) fn save_checkpoint(desk: &Desk, workflow: &WorkflowId, checkpoint: &Map<String, Value>) -> Result<String> {
     let bytes = askbox_mailbox::document::to_json(checkpoint)?;
-    let path = store::save(&desk.mailbox_to_post()?, workflow, &bytes)?;
+    let mailbox = desk.mailbox_to_post()?;
+    program::check_own(&mailbox, workflow)?;
+    let path = store::save(&mailbox, workflow, &bytes)?;
     Ok(format!("saved: {}", text::printable(&path.display().to_string())))
 }
 
@@ -87,6 +89,7 @@ pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<S
 /// `stop_run`. Waits until the run is over.
 pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result<String> {
     let mailbox = desk.mailbox()?;
+    program::check_own(&mailbox, workflow)?;
     let request = Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false };
     let run = on_demand::stop(&mailbox, workflow, &request, || desk.config_now(), |_| ())?;
     Ok(match run.state {
@@ -100,6 +103,9 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. Only a person may answer an approval.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
+    if program::is_for_fenced_run() {
+        return Err(Error::conflict("a run behind a fence answers no question", "ask your user, with `ask_user`"));
+    }
     desk.context.reload();
     let (mailbox, agent) = (desk.mailbox()?, desk.context.caller_through(by, CHANNEL, Through::Mcp)?);
     let accepted = accept::answer_pending(&mailbox, workflow, Decision::by(&agent, expect), |_| Ok(agent.value(value)))?;

@@ -18,6 +18,7 @@
 //! | `supervise`, `story` | one attempt in the hands of its supervisor; what became of a round, and the command that changes it |
 //! | `asking`, `task`, `gc` | what a foreign program asks becomes a question, and its answer the program's reply; a run that begins with a prompt instead of an answer; archiving and removing rounds that ended long ago |
 //! | `claim`, `activity` | taking a round, and planning its first attempt; what a run does now |
+//! | `fence` | the folders that a run's agent cannot touch, and what it asks for instead |
 //! | `process` | the agent's process: launch, pipes, descendants, and where it may work |
 //! | `prompt` | the message that carries the answer |
 //! | `approval`, `money`, `breaker`, `delivery` | a person's permission for one tool call; the costs of runs, and the limits on them; the times when no run, or only one, may be launched; who goes on with an answer |
@@ -35,6 +36,7 @@ pub mod chain;
 pub mod claim;
 pub mod delegated;
 pub mod delivery;
+pub mod fence;
 pub mod gc;
 pub mod log;
 pub mod money;

@@ -25,6 +25,7 @@
 //! | `shown` | the blocks of a page, and the commands that a text shows |
 //! | `clock` | a clock that a test moves |
 //! | `working_day` | the questions of the pictures in the guides |
+//! | `ways` | ways of a run to decide without being asked |
 //! | `report` | how long each test takes, and why it fails |
 //!
 //! Beside `src/`: `clock/` holds the library that moves a clock, `agents/` the scripts of the scripted agents, `disk/` the disk that records
@@ -51,6 +52,7 @@ pub mod shown;
 pub mod terminal;
 pub mod tools;
 pub mod watcher;
+pub mod ways;
 pub mod working_day;
 pub mod world;
 

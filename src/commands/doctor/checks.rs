@@ -141,6 +141,7 @@ const CHECKS: &[Check] = &[
         .says("no_notifier, no_secret, open_secret, unreachable, not_told")
         .with(Configuration),
     row("signing", "the keys of `[answers]`", setup::signing).says("sign_key, sign_command").with(Configuration),
+    row("fence", "`[fence]`, and the kernel", setup::fence).says("no_fence").of(Launch).with(Configuration),
     row("dialogs", "the settings, hooks, plugins and versions of the programs in `[live]`, and the audit", dialogs::look)
         .says(
             "live_settings, live_version, live_without_hook, live_without_target, live_without_opencode, \

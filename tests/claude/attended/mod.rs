@@ -6,6 +6,7 @@
 //! | `crowd` | many dialogs of five sessions, answered in two places at once, also while processes are killed |
 //! | `elsewhere` | the person of `crowd` who is not at the terminal |
 //! | `ended` | ended at the keyboard, in each way |
+//! | `fenced` | behind the fence |
 //! | `figures` | how fast the session goes on, and what a question costs |
 //! | `forms` | the form of an MCP server, while nobody is at the terminal |
 //! | `hour` | a plan, a question and an edit, answered on a phone, one after the other |
@@ -20,6 +21,7 @@ mod answered;
 mod crowd;
 mod elsewhere;
 mod ended;
+mod fenced;
 mod figures;
 mod forms;
 mod hour;
@@ -42,6 +44,9 @@ use crate::support::{ClaudeWorld, Terminal, until};
 const DIALOG: &str = "Esc to cancel";
 /// The words of a plan's dialog on the screen.
 const PLAN_DIALOG: &str = "Would you like to proceed?";
+
+/// The name of the terminal whose session stands behind the fence.
+const FENCED: &str = "fenced";
 
 /// True if a dialog is open on this screen.
 fn shows_dialog(screen: &str) -> bool {
@@ -130,8 +135,9 @@ impl<'a> Attended<'a> {
     fn starting(name: &str, world: &'a ClaudeWorld, mode: &str, args: &[&str]) -> Self {
         let (program, session) = (world.claude_program().display().to_string(), uuid());
         let plugin = plugin();
+        let before: &[&str] = if name == FENCED { &[crate::support::program("askbox"), "fence"] } else { &[] };
         let command: [&str; 7] = [&program, "--plugin-dir", &plugin, "--permission-mode", mode, "--session-id", &session];
-        let terminal = Terminal::beside(name, world, (120, 50), &["TERM=screen"], &[&command, args].concat());
+        let terminal = Terminal::beside(name, world, (120, 50), &["TERM=screen"], &[before, &command, args].concat());
         Self { world, terminal, session }
     }
 

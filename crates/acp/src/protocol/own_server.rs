@@ -6,6 +6,7 @@ use askbox_agent::claude::CONFIG_DIR;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
 use askbox_mailbox::documents::fields::tool_call::{NEED_NO_APPROVAL, SERVER};
 use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE};
+use askbox_run::fence::request::FENCE;
 use askbox_run::programs;
 
 /// The server with askbox's tools.
@@ -18,12 +19,13 @@ pub struct OwnServer {
 }
 
 /// The variables that the server reads: the run, the place of the run in a trace, the user's folders, and the operator's configuration.
-const READ: [&str; 16] = [
+const READ: [&str; 17] = [
     "ASKBOX_DIR",
     "ASKBOX_WORKFLOW_ID",
     "WORKFLOW_ID",
     "ASKBOX_SESSION_ID",
     "ASKBOX_RUN",
+    FENCE,
     NONCE,
     TRACEPARENT,
     TRACESTATE,

@@ -302,6 +302,16 @@ pub enum Was {
     NotMade,
 }
 
+/// `askbox fence`
+#[derive(Debug, Args)]
+pub struct Fence {
+    #[command(flatten)]
+    pub common: Common,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}
+
 /// `askbox once`
 #[derive(Debug, Args)]
 pub struct Once {

@@ -77,6 +77,7 @@ pub fn split(bytes: &[u8]) -> Result<Vec<Box<RawValue>>> {
 
 /// Fills in fields that the document leaves out: what the environment says about the asker, and what a wait for an event needs.
 pub fn complete(mailbox: &Mailbox, question: &mut Question) -> Result<()> {
+    program::check_own(mailbox, &question.workflow_id)?;
     complete_wait(question);
     if question.session_id.is_none() {
         let session = program::env("ASKBOX_SESSION_ID").or_else(|| program::env("CLAUDE_CODE_SESSION_ID"));

@@ -9,10 +9,12 @@
 //! | `output` | prints results, errors and warnings |
 //! | `read_input` | reads standard input, and files or pipes that a person names |
 //! | `context` | the caller and the operator's configuration, read once |
+//! | `behind_fence` | a program behind the fence of a run, whose supervisor makes the call |
 //! | `live_session` | the live session whose shell runs the program |
 //! | `wrong_words` | arguments that make no sense, and misspelt commands |
 //! | `variables` | the user's name, other variables, and whether a terminal is there |
 
+mod behind_fence;
 mod context;
 mod live_session;
 mod output;
@@ -21,6 +23,7 @@ mod start;
 mod variables;
 mod wrong_words;
 
+pub use behind_fence::{check_own, is_for_fenced_run};
 pub use context::{Context, has_peers};
 pub use live_session::{continues_in, live_session};
 pub use output::{

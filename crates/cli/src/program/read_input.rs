@@ -25,6 +25,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::program::behind_fence::is_for_fenced_run;
 use askbox_mailbox::error::IoContext;
 use askbox_mailbox::platform::files;
 use askbox_mailbox::text::without_bom;
@@ -186,6 +187,10 @@ pub fn check_readable(file: impl AsFd, path: &Path) -> Result<()> {
     let real = files::real_path(&file).io("find", path)?;
     let is_within = |folder: &Path| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
     let working_folder = std::env::current_dir().io("find", "the working folder")?;
+    // The key lies there. Behind a fence the agent cannot read it, and this program can.
+    if is_for_fenced_run() && askbox_config::location().and_then(|file| Some(is_within(file.parent()?))) == Some(true) {
+        return Err(Error::invalid("file", "lies in the folder of askbox's configuration", "name another file"));
+    }
     if is_within(&working_folder) || is_within(&std::env::temp_dir()) {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use rustix::process::Signal;
 
 use crate::args::parse;
+use crate::program::behind_fence;
 use crate::program::context::Context;
 use crate::program::output::{ErrorReport, complain, print, print_json};
 use crate::program::wrong_words;
@@ -38,16 +39,18 @@ fn main_with_args<A: Parser>(
     body: impl FnOnce(A, &Context) -> Result<u8>,
 ) -> ExitCode {
     fail_at_the_file_size_limit();
+    let asked = behind_fence::ask();
     let args = wrong_words::these_are(args);
-    let result = match wrong_words::help::<A>(args) {
-        Some(help) => print(&help).map(|()| 0),
-        None => match usual(args).map_or_else(|| parse(args), Ok) {
+    let result = match (asked, wrong_words::help::<A>(args)) {
+        (Some(status), _) => status,
+        (None, Some(help)) => print(&help).map(|()| 0),
+        (None, None) => match usual(args).map_or_else(|| parse(args), Ok) {
             Ok(args) => body(args, &Context::default()),
             Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => print(&e.render().to_string()).map(|()| 0),
             Err(e) => Err(wrong_words::usage::<A>(&e)),
         },
     };
-    let status = result.map_err(disk::explain_missing).unwrap_or_else(|e| {
+    let status = result.map_err(disk::explain_missing).map_err(behind_fence::explain).unwrap_or_else(|e| {
         complain(&e);
         if wants_json(args) {
             // The error is told already, and standard output may be closed.

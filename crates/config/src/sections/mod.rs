@@ -7,6 +7,7 @@
 //! | `runner_keys` | the keys of such a program that have an effect |
 //! | `answers` | which answers count |
 //! | `approvals` | which calls of tools become questions |
+//! | `fence` | what a run cannot touch |
 //! | `limits` | the money and time for a run, a chain and a day |
 //! | `live` | the dialogs of attended sessions |
 //! | `notify` | the events, the targets, and the means to reach them |
@@ -17,6 +18,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod approvals;
+pub(crate) mod fence;
 pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod notify;

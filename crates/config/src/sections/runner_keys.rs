@@ -12,8 +12,8 @@ const OF_AGENTS: &str = "allowed_tools";
 const ONLY_OF_ACP: [&str; 4] = ["preset", "mode", "mcp", "prices"];
 
 /// The variables that each run sets itself. With another value, a run would not be found, or would ask in the name of another.
-const OF_THE_RUN: [&str; 7] =
-    ["ASKBOX_DIR", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID", "ASKBOX_RUN", "ASKBOX_NONCE", "ASKBOX_ROUND"];
+const OF_THE_RUN: [&str; 8] =
+    ["ASKBOX_DIR", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID", "ASKBOX_RUN", "ASKBOX_NONCE", "ASKBOX_ROUND", "ASKBOX_FENCE"];
 /// Near words for the only place in the arguments of a program.
 const NEAR_WORKFLOW_ID: [&str; 3] = ["{workflow}", "{id}", "{WORKFLOW_ID}"];
 

@@ -26,6 +26,22 @@ pub fn open_reader(path: &Path) -> Result<File> {
     open_with(path, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0).io("open", path)
 }
 
+/// Creates the FIFO `path`, which must not exist, with mode 0600.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn create(path: &Path) -> Result<()> {
+    Place::at(path).and_then(|place| place.create_fifo()).io("create", path)
+}
+
+/// Opens the FIFO `path` for reading what programs write into it. Unlike with [`open_reader`], it ends when they have closed it.
+///
+/// # Errors
+/// [`Error::Io`](crate::error::Error::Io) if the system refuses.
+pub fn open_end(path: &Path) -> Result<File> {
+    open_with(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, 0).io("open", path)
+}
+
 /// Opens the FIFO `path` for writing. Returns `None` if it does not exist, or if no process has it open for reading.
 ///
 /// # Errors

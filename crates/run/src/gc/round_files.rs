@@ -10,6 +10,7 @@ use crate::activity::so_far;
 use crate::approval::call;
 use crate::attempt::used_answer::MARKS;
 use crate::attempt::{acp_session, once, unasked, used_answer};
+use crate::fence;
 use crate::process::agent_lock;
 use crate::prompt::round_input;
 use askbox_mailbox::disk::TEMPORARY_PREFIX;
@@ -38,7 +39,10 @@ const OF_AN_ATTEMPT: [&str; 14] = [
 pub(super) fn is_ours(depth: usize, name: &str, is_folder: bool) -> bool {
     match depth {
         0 if is_folder => name.parse::<u32>().is_ok(),
+        1 if is_folder => name == fence::ASKS,
+        2 if is_folder => true,
         _ if is_folder => false,
+        2.. => true,
         0 => {
             name == "lock"
                 || name == unasked::FILE

@@ -1,10 +1,10 @@
 //! The end of the agent's process, and of the processes that it leaves behind as orphans.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
-use std::sync::{Arc, OnceLock};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, WaitOptions};
@@ -13,7 +13,7 @@ use signal_hook::consts::SIGCHLD;
 use crate::process::poll_thread::{PollSource, UnixSignals, catch_unix_signals};
 use askbox_agent::program::Exit;
 use askbox_mailbox::platform::{ProcessHandle, ancestry, processes};
-use askbox_mailbox::thread::ReadyThread;
+use askbox_mailbox::thread::{self, ReadyThread};
 
 /// The children that this process had before it began to adopt orphans; empty until then.
 static EARLIER_CHILDREN: OnceLock<HashSet<i32>> = OnceLock::new();
@@ -52,6 +52,49 @@ pub(super) fn is_of_the_run(child: i32) -> bool {
     EARLIER_CHILDREN.get().is_some_and(|earlier| !earlier.contains(&child))
 }
 
+/// The children whose status somebody else awaits, and the status of those that were reaped here.
+static AWAITED: Mutex<BTreeMap<u32, Option<ExitStatus>>> = Mutex::new(BTreeMap::new());
+
+/// Starts a child whose exit [`awaited`] tells, whoever reaps it.
+///
+/// # Errors
+/// The error of the system.
+pub fn start_awaited(command: &mut Command) -> std::io::Result<Child> {
+    // Held until the child is known: it may end at once.
+    let mut awaited = thread::locked(&AWAITED);
+    let child = command.spawn()?;
+    awaited.insert(child.id(), None);
+    Ok(child)
+}
+
+/// Waits for a child of [`start_awaited`].
+///
+/// # Errors
+/// The error of the system.
+pub fn awaited(child: &mut Child) -> std::io::Result<ExitStatus> {
+    let waited = child.wait();
+    loop {
+        let mut awaited = thread::locked(&AWAITED);
+        let is_missing = waited.as_ref().is_err_and(|e| Errno::from_io_error(e) == Some(Errno::CHILD));
+        match awaited.get(&child.id()) {
+            // Another thread has reaped it, and notes its status.
+            Some(None) if is_missing => drop(awaited),
+            _ => return awaited.remove(&child.id()).flatten().map_or(waited, Ok),
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Reaps a child that has ended.
+fn reap(how: WaitOptions) -> Result<Option<(u32, ExitStatus)>, Errno> {
+    let Some((pid, status)) = rustix::process::wait(how)? else { return Ok(None) };
+    let (pid, status) = (pid.as_raw_nonzero().get().unsigned_abs(), ExitStatus::from_raw(status.as_raw()));
+    if let Some(told) = thread::locked(&AWAITED).get_mut(&pid) {
+        *told = Some(status);
+    }
+    Ok(Some((pid, status)))
+}
+
 /// Waits for the agent's exit and reports it. Also reaps adopted orphans, because no other code waits for them.
 pub(crate) struct AgentExit<F> {
     agent: Child,
@@ -80,9 +123,9 @@ impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
         if let Some(signals) = &mut self.child_signals {
             drop(signals.pending());
             loop {
-                match rustix::process::wait(WaitOptions::NOHANG) {
-                    Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(self.agent.id()) => {
-                        (self.report)(Ok(ExitStatus::from_raw(status.as_raw())).into());
+                match reap(WaitOptions::NOHANG) {
+                    Ok(Some((pid, status))) if pid == self.agent.id() => {
+                        (self.report)(Ok(status).into());
                         return false;
                     }
                     Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -104,10 +147,8 @@ impl<F: FnMut(Exit) + Send> PollSource for AgentExit<F> {
 pub fn wait_on(thread: ReadyThread, mut agent: Child, report: impl FnOnce(Exit) + Send + 'static) {
     thread.run(move || {
         while processes::adopts_orphans() {
-            match rustix::process::wait(WaitOptions::empty()) {
-                Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(agent.id()) => {
-                    return report(Ok(ExitStatus::from_raw(status.as_raw())).into());
-                }
+            match reap(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if pid == agent.id() => return report(Ok(status).into()),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
             }
@@ -119,7 +160,7 @@ pub fn wait_on(thread: ReadyThread, mut agent: Child, report: impl FnOnce(Exit) 
 /// True if it is certain that no descendant of the ended agent lives. Cheap: looks at the children of this process only.
 pub fn no_descendant_is_left() -> bool {
     while processes::adopts_orphans() {
-        match rustix::process::wait(WaitOptions::NOHANG) {
+        match reap(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return false,
             Err(e) => return e == Errno::CHILD,

@@ -22,10 +22,11 @@ use crate::prompt::message;
 use askbox_agent::claude::{self, Invocation};
 use askbox_agent::transcript;
 use askbox_config::{Config, Runner};
+use askbox_fence::Fence;
 use askbox_mailbox::documents::fields::asked_in::{NONCE, Nonce};
 use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE, Trace};
 use askbox_mailbox::platform::processes;
-use askbox_mailbox::{Error, IoContext, Mailbox, Question, Result};
+use askbox_mailbox::{Error, IoContext, Mailbox, Question, Result, text};
 
 /// How the session of an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,15 +228,38 @@ pub fn path_with_our_programs() -> Option<OsString> {
 /// The first argument that makes `relaunch` become the agent: see [`become_agent`].
 pub const SHIM: &str = "__agent";
 
-/// Starts the agent in `folder`, in a process group of its own, with `lock` held. It gets SIGTERM when the calling *thread* ends, so that
+/// The environment variable that names the folder of a run's requests, for the programs behind the fence.
+pub const FENCE: &str = "ASKBOX_FENCE";
+
+/// The argument, in front of a fence and a program, with which `relaunch` puts itself behind that fence before it becomes the program.
+pub const FENCED: &str = "__fenced";
+
+fn put_behind(command: &mut Command, fence: Option<&Fence>) {
+    if let Some(fence) = fence {
+        command.arg(FENCED).arg(serde_json::json!(fence).to_string());
+    }
+}
+
+/// Puts up an empty fence in a process of its own. Returns what the system said against it.
+pub fn try_fence() -> Option<String> {
+    let mut command = Command::new(programs::relaunch().ok()?);
+    command.arg(SHIM).arg(std::process::id().to_string());
+    put_behind(&mut command, Some(&Fence { is_must: true, ..Fence::default() }));
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    (!output.status.success()).then(|| text::one_line(String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Starts the agent in `folder`, behind the fence, in a process group of its own, with `lock` held. It gets SIGTERM when the calling *thread* ends, so that
 /// thread must outlive it.
-pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) -> Result<Child> {
+pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, fence: Option<&Fence>, stderr: File) -> Result<Child> {
     let path = call.env_set.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
     let program = programs::startable(&call.program, path)?;
     let ours = programs::relaunch()?;
     // Instead of `pre_exec`, which is unsafe: `relaunch` sets the death signal, takes the lock, and then becomes the agent.
     let mut command = Command::new(ours);
-    command.arg(SHIM).arg(std::process::id().to_string()).arg(lock).arg(program).args(&call.args).current_dir(folder.to_start_in());
+    command.arg(SHIM).arg(std::process::id().to_string()).arg(lock);
+    put_behind(&mut command, fence);
+    command.arg(program).args(&call.args).current_dir(folder.to_start_in());
     call.env_remove.iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -251,18 +275,28 @@ pub fn spawn(call: &Invocation, folder: &WorkFolder, lock: &Path, stderr: File) 
 /// A command that runs `program`, and that gets SIGTERM when the calling *thread* ends. Without `relaunch`, or where the program cannot
 /// start, the command runs it as usual.
 pub fn command_tied_to_this_thread(program: &OsStr) -> Command {
-    let found = programs::relaunch().and_then(|ours| Ok((ours, programs::startable(Path::new(program), None)?)));
-    let Ok((ours, program)) = found else { return Command::new(program) };
-    let mut command = Command::new(ours);
-    command.arg(SHIM).arg(std::process::id().to_string()).arg(program);
-    command
+    tied(program, None).unwrap_or_else(|_| Command::new(program))
 }
 
-/// `relaunch __agent PARENT LOCK PROGRAM ARGS…`: takes the agent's lock, resets its signals, asks the kernel for SIGTERM when the supervisor (the process
+/// [`command_tied_to_this_thread`], behind a fence.
+///
+/// # Errors
+/// [`Error::Failed`] if `relaunch` is not found, or the program cannot start.
+pub fn tied(program: &OsStr, fence: Option<&Fence>) -> Result<Command> {
+    let program = programs::startable(Path::new(program), None)?;
+    let mut command = Command::new(programs::relaunch()?);
+    command.arg(SHIM).arg(std::process::id().to_string());
+    put_behind(&mut command, fence);
+    command.arg(program);
+    Ok(command)
+}
+
+/// `relaunch __agent PARENT LOCK [__fenced FENCE] PROGRAM ARGS…`: takes the agent's lock, goes behind the fence, resets its signals, asks the kernel for SIGTERM when the supervisor (the process
 /// PARENT) dies, then becomes the agent. Returns an exit status if that fails.
 pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     let parent = args.next().and_then(|p| p.to_str()?.parse::<u32>().ok());
     let Some(mut program) = args.next() else { return 2 };
+    let mut is_free = false;
     // A supervisor of an earlier version, whose programs were replaced, names no lock. Its agent's program must not be taken for one.
     if agent_lock::is_one(Path::new(&program)) {
         // Before the look at the parent. While the supervisor lives, nobody asks whether the lock is free.
@@ -272,6 +306,17 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
         let Some(next) = args.next() else { return 2 };
         program = next;
     }
+    if program == FENCED {
+        let fence: Option<Fence> = args.next().and_then(|json| serde_json::from_str(json.to_str()?).ok());
+        // Before the death signal, which a change of the user's rights may clear.
+        let is_fenced = match fence.map(|fence| fence.erect()) {
+            Some(Ok(is_fenced)) => is_fenced,
+            Some(Err(e)) => return complain(&format!("no fence can be put up: {e}"), 1),
+            None => return 2,
+        };
+        let Some(next) = args.next() else { return 0 };
+        (program, is_free) = (next, !is_fenced);
+    }
     signals::reset();
     let is_tied = processes::end_with_parent();
     // The supervisor may have died before the signal was set.
@@ -280,6 +325,10 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
         return 1;
     }
     let (mut command, deadline) = (Command::new(&program), Instant::now() + IS_REPLACED);
+    if is_free {
+        complain("the system refuses a namespace of users, so this agent has no fence", 0);
+        command.env_remove(FENCE);
+    }
     command.args(args);
     loop {
         let error = command.exec();

@@ -30,9 +30,11 @@
 //! | `ladder` | the next step when a run is to stop |
 //! | `stop` | requests of other processes to stop the run, and the wait for its end |
 //! | `hooks` | the agent's own hooks, which see such a request and end the turn at a tool boundary |
+//! | `desk` | takes the requests that come through the fence around the agent |
 //! | `detach` | starts a supervisor as a process of its own |
 
 pub(crate) mod attend;
+pub mod desk;
 pub mod detach;
 pub(crate) mod event_log;
 pub mod hooks;

@@ -22,7 +22,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     let (_, handed) = attempt.begin_durably(mailbox, config)?;
     let run = &attempt.run;
     let call = launch::adapter_call(mailbox, run, runner, &handed, &adapter);
-    let spawned = started_agent::spawn(&run.folder(mailbox), &call, &folder, SessionStart::New, RunnerKind::Acp)?;
+    let spawned = started_agent::spawn((mailbox, config, run), &call, &folder, SessionStart::New, RunnerKind::Acp)?;
     run.begin_why.iter().for_each(|why| log.note(why.clone()));
     let output = AgentOutput::Adapter(AdapterOutput::default());
     let agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);

@@ -53,7 +53,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
         prepare(mailbox, config, runner, attempt, allowance)?;
     // Before the launch, because recovery must know that there may be a process. After a power cut there is none.
     record.map_or(Ok(()), Staged::replace_ahead)?;
-    let mut spawned = started_agent::spawn(&attempt.run.folder(mailbox), &call, &folder, start, RunnerKind::Claude)?;
+    let mut spawned = started_agent::spawn((mailbox, config, &attempt.run), &call, &folder, start, RunnerKind::Claude)?;
     // The disk works while the agent starts. The record is durable before the agent receives any input. If the power is cut before
     // that, the agent that ends did not know anything.
     if let Err(e) = attempt.make_durable(mailbox, &document) {

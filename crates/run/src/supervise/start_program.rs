@@ -26,7 +26,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> 
     disk::touch_folder(&run.folder(mailbox))?;
     disk::replace_ahead(&file, input.as_bytes())?;
     let call = launch::program_call(mailbox, run, runner, &handed, &file);
-    let spawned = started_agent::spawn(&run.folder(mailbox), &call, &folder, SessionStart::New, RunnerKind::Program)?;
+    let spawned = started_agent::spawn((mailbox, config, run), &call, &folder, SessionStart::New, RunnerKind::Program)?;
     run.begin_why.iter().for_each(|why| log.note(why.clone()));
     once::in_words(mailbox, &run.round()).into_iter().for_each(|words| log.note(words));
     log.event(EventKind::Started {

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +11,14 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::attempt::record::Run;
+use crate::fence::{self, request::FENCE};
 use crate::process::agent_exit::{self, AgentExit};
 use crate::process::agent_lock;
 use crate::process::launch::{self, SessionStart};
 use crate::process::permitted::WorkFolder;
 use crate::process::pipes::{self, AgentErrors, AgentInput, DrainSign, Draining};
 use crate::process::poll_thread::{PollSource, PollThread};
+use crate::supervise::desk::Desk;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::run_message::RunMessage;
@@ -62,6 +63,8 @@ pub(crate) struct SpawnedAgent {
     pub(crate) start: SessionStart,
     /// How it talks.
     pub(crate) kind: RunnerKind,
+    /// Takes the requests of an agent behind a fence.
+    desk: Option<(Desk, Box<dyn PollSource>)>,
 }
 
 /// The way to notice the end of an agent's process.
@@ -94,18 +97,31 @@ pub(super) fn end(child: &mut Child) {
 }
 
 /// Starts the process of an attempt.
-pub(super) fn spawn(records: &Path, call: &Invocation, folder: &WorkFolder, start: SessionStart, kind: RunnerKind) -> Result<SpawnedAgent> {
+pub(super) fn spawn(
+    (mailbox, config, run): (&Mailbox, &Config, &Run),
+    call: &Invocation,
+    folder: &WorkFolder,
+    start: SessionStart,
+    kind: RunnerKind,
+) -> Result<SpawnedAgent> {
+    let records = run.folder(mailbox);
     // Before the launch: an agent that cannot be attended to must not be launched.
     let threads = Threads::start()?;
-    disk::touch_folder(records)?;
-    let (stderr, write_end) = std::io::pipe().io("open a pipe for", records)?;
-    let mut child = launch::spawn(call, folder, &agent_lock::path(records), File::from(OwnedFd::from(write_end)))?;
+    disk::touch_folder(&records)?;
+    let fence = fence::of_run(mailbox, config, run)?;
+    let asks = fence::asks(mailbox, run);
+    let desk = fence.as_ref().map(|_| Desk::open(mailbox, Some(&run.workflow_id), &asks, call)).transpose()?;
+    let call = if fence.is_some() { call.clone().env(FENCE, &asks) } else { call.clone() };
+    // An adapter is a program of askbox, and puts its agent behind the fence.
+    let fence = fence.filter(|_| kind != RunnerKind::Acp);
+    let (stderr, write_end) = std::io::pipe().io("open a pipe for", &records)?;
+    let mut child = launch::spawn(&call, folder, &agent_lock::path(&records), fence.as_ref(), File::from(OwnedFd::from(write_end)))?;
     let watched = match ProcessHandle::open(child.id()) {
         Some(process) => Ok(Watched::ByHandle(Arc::new(process))),
         None => ReadyThread::start().map(Watched::ByThread),
     };
     match watched {
-        Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start, kind }),
+        Ok(watched) => Ok(SpawnedAgent { child, watched, stderr, threads, start, kind, desk }),
         Err(e) => {
             end(&mut child);
             Err(e)
@@ -130,6 +146,8 @@ pub(crate) struct RunningAgent {
     /// Watches for everything except its standard output; ends when this is dropped.
     _poll_thread: PollThread,
     control_fifo: Option<ControlFifo>,
+    /// Its programs end with the agent.
+    desk: Option<Desk>,
 }
 
 impl RunningAgent {
@@ -143,7 +161,7 @@ impl RunningAgent {
         channel: SyncSender<RunMessage>,
         log: &mut EventLog<'_>,
     ) -> Self {
-        let SpawnedAgent { mut child, watched, stderr, threads, start, kind } = spawned;
+        let SpawnedAgent { mut child, watched, stderr, threads, start, kind, desk } = spawned;
         let Threads { input, output: reader, poll: mut poll_thread, draining, drain_signs: [of_output, of_errors] } = threads;
         let folder = run.folder(mailbox);
         let output = Arc::new(Mutex::new(output));
@@ -158,6 +176,8 @@ impl RunningAgent {
                 None
             }
         };
+        let (desk, requests) = desk.unzip();
+        sources.extend(requests);
         let input = AgentInput::of_child(&mut child, input);
         let take = move |items| on_output.send(RunMessage::Output(items)).is_ok();
         let ended = move || drop(on_end.send(RunMessage::OutputEnded));
@@ -177,7 +197,7 @@ impl RunningAgent {
         };
         poll_thread.start(sources);
         let draining = Some(draining);
-        Self { process, input: Some(input), output, draining, kind, last_complaint, start, _poll_thread: poll_thread, control_fifo }
+        Self { process, input: Some(input), output, draining, kind, last_complaint, start, _poll_thread: poll_thread, control_fifo, desk }
     }
 
     /// Writes a line to the agent's standard input. Never blocks. Does nothing once the input was closed, or while the agent leaves too
@@ -234,6 +254,12 @@ impl RunningAgent {
     /// Takes from its output what is left there, and then sees its end: a process that the agent left behind may hold it open for ever.
     pub(crate) fn drain(&mut self) {
         self.draining = None;
+        self.desk = None;
+    }
+
+    /// Posts what an agent behind a fence has written into `pending/` by hand.
+    pub(crate) fn take_hand_made(&self) {
+        self.desk.iter().for_each(Desk::take_hand_made);
     }
 
     /// The last line that the agent wrote to its standard error, once that has ended or was drained. Empty if there is none within `patience`.

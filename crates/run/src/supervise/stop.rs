@@ -75,7 +75,8 @@ pub fn ensure_request(folder: &Path, by: &str, by_limit: bool) -> Result<()> {
     disk::replace(&request_path(folder), &Document::new(stop)?.to_file()?)
 }
 
-fn control_path(folder: &Path) -> PathBuf {
+/// The FIFO in the folder of a live attempt.
+pub fn control_path(folder: &Path) -> PathBuf {
     folder.join("control")
 }
 

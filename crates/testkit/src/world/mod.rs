@@ -106,7 +106,7 @@ impl World {
 
     fn laid_out(folder: tempfile::TempDir, home: PathBuf, work: PathBuf) -> Self {
         report::begin();
-        Self {
+        let world = Self {
             root: folder.path().canonicalize().expect("it exists"),
             mailbox: home.join(".claude/questions"),
             env: vec![("HOME".into(), text(&home)), ("USER".into(), "ann".into())],
@@ -119,7 +119,11 @@ impl World {
             home,
             work,
             _folder: folder,
+        };
+        if std::env::var_os("ASKBOX_TEST_FENCE").is_some() {
+            world.configure("");
         }
+        world
     }
 
     /// Adds variables to the environment.
@@ -198,6 +202,10 @@ impl World {
 
     /// Writes the whole text of the operator's configuration. A watcher that reads it just then gets the earlier one, or this one.
     pub fn replace_config(&self, toml: &str) {
+        let toml = match std::env::var("ASKBOX_TEST_FENCE") {
+            Ok(mode) if !toml.contains("[fence]") => &format!("{toml}\n[fence]\nmode = \"{mode}\"\n"),
+            _ => toml,
+        };
         put_whole(&self.config(), &self.config().with_extension("new"), toml);
     }
 

@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use crate::commands::doctor::checkup::{Checkup, edit, is_claude, problem, word};
 use askbox_agent::claude;
-use askbox_config::{self as config, Runner, RunnerKind};
+use askbox_config::{self as config, FenceMode, Runner, RunnerKind};
 use askbox_mailbox::{Error, LockHolder, SecretKey, disk, list, text, time};
 use askbox_run::story::begun_with;
 use askbox_run::story::cause::{edit_configuration, startable};
-use askbox_run::{programs, run_processes};
+use askbox_run::{launch, programs, run_processes};
 
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
@@ -101,6 +101,19 @@ pub(in crate::commands::doctor) fn signing(checkup: &mut Checkup) {
     if let Some(Err(error)) = answers.sign_command.first().map(|program| programs::find(Path::new(program))) {
         let said = format!("answers cannot be signed: {}", problem(&error));
         checkup.report("sign_command", "answers.sign_command", said, edit_configuration());
+    }
+}
+
+/// Reports that the agents have no fence, or no runs, because this system cannot hold one.
+pub(in crate::commands::doctor) fn fence(checkup: &mut Checkup) {
+    let mode = checkup.config.fence.mode;
+    if mode == FenceMode::Off {
+        return;
+    }
+    let known = askbox_fence::obstacle().map(|obstacle| format!("{}: {}", obstacle.why, obstacle.todo));
+    if let Some(why) = known.or_else(launch::try_fence) {
+        let so = if mode == FenceMode::On { "no run is launched" } else { "each run can touch what decides" };
+        checkup.report("no_fence", "fence.mode", format!("{so}, because there is no fence here: {why}"), edit_configuration());
     }
 }
 

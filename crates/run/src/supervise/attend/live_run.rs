@@ -50,6 +50,7 @@ impl LiveRun<'_, '_> {
 
     /// Records a question that the agent has posted.
     pub(super) fn look_for_question(&mut self) {
+        self.agent.take_hand_made();
         let Ok(document) = read_question::pending(self.mailbox, &self.run.workflow_id) else { return };
         let Ok(round) = round::of_pending(self.mailbox, &document.typed) else { return };
         let id = round.question.to_string();
