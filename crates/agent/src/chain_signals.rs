@@ -1,29 +1,20 @@
 //! The chain signals. An agent of a chain prints such a line to tell the agent above it that a workflow waits. A signal is a whole line. A line that
 //! only mentions a signal is not one.
 
-use std::fmt;
-
 use askbox_mailbox::WorkflowId;
 
 /// A chain signal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
 pub enum Signal {
     /// This workflow ended its turn and waits. Its result will wake the workflow that started it.
+    #[display("SGN_PEND_STARTED ({_0})")]
     PendStarted(WorkflowId),
     /// The workflow still waits.
+    #[display("SGN_PEND_ONGOING")]
     PendOngoing,
     /// The receiver should check whether it can continue.
+    #[display("SGN_RESUME")]
     Resume,
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PendStarted(workflow) => write!(f, "SGN_PEND_STARTED ({workflow})"),
-            Self::PendOngoing => f.write_str("SGN_PEND_ONGOING"),
-            Self::Resume => f.write_str("SGN_RESUME"),
-        }
-    }
 }
 
 impl Signal {

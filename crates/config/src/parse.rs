@@ -329,9 +329,9 @@ mod tests {
         let config = &loaded.config;
         assert_eq!((config.limits.turns, config.limits.day_cost, config.limits.run_cost), (1000, 16.0, 2.0));
         assert_eq!(config.relaunch.config_dirs, [Path::new("/a"), Path::new("/ü")]);
-        let (name, runner) = config.runner(None).unwrap();
+        let (name, runner) = config.runner.find(None).unwrap();
         assert_eq!((name.as_str(), runner.args, runner.env["A"].as_str()), ("x", vec!["a".to_owned()], "b"));
-        assert_eq!(config.runner(Some("y z")).unwrap().1.allowed_tools, Runner::default().allowed_tools);
+        assert_eq!(config.runner.find(Some("y z")).unwrap().1.allowed_tools, Runner::default().allowed_tools);
         assert_eq!(config.chain.max_depth, usize::MAX);
         let set = ["limits.turns", "limits.day_cost", "limits.run_cost", "relaunch.config_dirs", "runner.default"];
         assert_eq!(loaded.set[..5], set);

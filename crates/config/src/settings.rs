@@ -63,14 +63,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// The runner with this name, or the default runner, and its name.
-    ///
-    /// # Errors
-    /// [`askbox_mailbox::error::Error::Invalid`] if the configuration has no such section.
-    pub fn runner(&self, name: Option<&str>) -> Result<(String, Runner)> {
-        self.runner.find(name)
-    }
-
     /// The runner of a workflow, and its name.
     ///
     /// # Errors

@@ -11,8 +11,8 @@
 //! [`shell_commands`](super::shell_commands).
 
 use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::shell_commands;
@@ -40,15 +40,17 @@ enum Input {
 }
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr)]
 pub struct ToolRule {
     tool: String,
     input: Input,
 }
 
-impl ToolRule {
+impl FromStr for ToolRule {
+    type Err = String;
+
     /// Reads a rule. The error says why it is not understood.
-    pub fn parse(rule: &str) -> Result<Self, String> {
+    fn from_str(rule: &str) -> Result<Self, String> {
         let not_understood = |why: &str| {
             let rule = text::excerpt(rule, 60);
             Err(format!(
@@ -93,13 +95,15 @@ impl ToolRule {
         let input = if is_prefix { Input::BeginsWith(words.into()) } else { Input::Is(words.into()) };
         Ok(Self { tool: tool.into(), input })
     }
+}
 
+impl ToolRule {
     /// Returns the rule that is written like exactly this call. `None` if none is: only Bash takes a command in parentheses, and not every
     /// command. The rule may name further calls.
     pub fn like_call(approval: &Approval) -> Option<Self> {
         let command = approval.editable.as_ref().filter(|_| approval.tool == BASH).map(|editable| editable.text.as_str())?;
         let is_plain = text::visible(command) == command && !command.contains(['\n', '\t']);
-        let rule = Self::parse(&format!("{BASH}({command})")).ok().filter(|_| is_plain)?;
+        let rule = format!("{BASH}({command})").parse::<Self>().ok().filter(|_| is_plain)?;
         matches!(&rule.input, Input::Is(words) if words == command).then_some(rule)
     }
 
@@ -154,18 +158,6 @@ impl fmt::Display for ToolRule {
     }
 }
 
-impl Serialize for ToolRule {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolRule {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
 impl schemars::JsonSchema for ToolRule {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "ToolRule".into()
@@ -183,7 +175,7 @@ mod tests {
 
     fn names(rule: &str, command: &str) -> bool {
         let input = Map::from_iter([("command".to_owned(), Value::from(command))]);
-        ToolRule::parse(rule).unwrap().names("Bash", &input)
+        rule.parse::<ToolRule>().unwrap().names("Bash", &input)
     }
 
     #[test]
@@ -224,22 +216,22 @@ mod tests {
             "WebFetch(domain:x)",
         ];
         for rule in bad {
-            let error = ToolRule::parse(rule).expect_err(rule);
+            let error = rule.parse::<ToolRule>().expect_err(rule);
             assert!(error.contains(&format!("`{rule}`")), "{error}");
         }
-        assert!(ToolRule::parse("Wirte").unwrap_err().contains("did you mean `Write`?"));
+        assert!("Wirte".parse::<ToolRule>().unwrap_err().contains("did you mean `Write`?"));
     }
 
     #[test]
     fn a_rule_is_printed_as_it_was_written() {
         for rule in ["Write", "mcp__github__create-issue", "mcp__github", "Bash", "Bash(git push:*)", "Bash(make deploy && make check)"] {
-            assert_eq!(ToolRule::parse(rule).unwrap().to_string(), rule);
+            assert_eq!(rule.parse::<ToolRule>().unwrap().to_string(), rule);
         }
     }
 
     #[test]
     fn a_tools_name_names_all_its_calls_and_no_other_tools() {
-        let names_tool = |rule: &str, tool: &str| ToolRule::parse(rule).unwrap().names(tool, &Map::new());
+        let names_tool = |rule: &str, tool: &str| rule.parse::<ToolRule>().unwrap().names(tool, &Map::new());
         for (rule, tool) in [
             ("Write", "Write"),
             ("Edit", "Edit"),
@@ -249,7 +241,7 @@ mod tests {
             ("mcp__db__query", "mcp__db__query"),
         ] {
             assert!(names_tool(rule, tool), "{rule} {tool}");
-            let expression = format!("|{}|", ToolRule::parse(rule).unwrap().tools());
+            let expression = format!("|{}|", rule.parse::<ToolRule>().unwrap().tools());
             assert!(expression.contains(&format!("|{tool}|")) || expression.contains("(__.*)?"), "{expression}");
         }
         for (rule, tool) in
@@ -269,6 +261,6 @@ mod tests {
     #[test]
     fn a_bash_call_whose_command_cannot_be_read_is_named() {
         let input = Map::from_iter([("command".to_owned(), Value::from(7))]);
-        assert!(ToolRule::parse("Bash(git push:*)").unwrap().names("Bash", &input));
+        assert!("Bash(git push:*)".parse::<ToolRule>().unwrap().names("Bash", &input));
     }
 }

@@ -1,39 +1,27 @@
 //! A pattern that names workflows: `*` stands for any characters of the id.
 
-use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use derive_more::Display;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// The longest pattern, in bytes: as long as the longest id.
 const LONGEST: usize = 128;
 
 /// A pattern of workflow ids.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
 #[schemars(with = "String")]
 pub struct WorkflowPattern(String);
 
-impl TryFrom<String> for WorkflowPattern {
-    type Error = String;
+impl FromStr for WorkflowPattern {
+    type Err = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let is_of_an_id = |c: char| c.is_ascii_alphanumeric() || "._-*".contains(c);
         if text.is_empty() || text.len() > LONGEST || !text.chars().all(is_of_an_id) {
             return Err(format!("`{text}` is not a pattern: write letters, digits, `.`, `_`, `-` and `*`, at most {LONGEST} of them"));
         }
-        Ok(Self(text))
-    }
-}
-
-impl From<WorkflowPattern> for String {
-    fn from(pattern: WorkflowPattern) -> Self {
-        pattern.0
-    }
-}
-
-impl fmt::Display for WorkflowPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Ok(Self(text.to_owned()))
     }
 }
 

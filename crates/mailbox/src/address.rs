@@ -15,7 +15,7 @@ const RESERVED: [&str; 2] = ["all", "local"];
 
 /// The name of another machine, as the configuration of this one has it: `[a-z0-9][a-z0-9_-]{0,31}`, but not `all` or `local`. A
 /// machine has no name for itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde_with::DeserializeFromStr)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, derive_more::Display, serde_with::DeserializeFromStr)]
 #[serde(transparent)]
 pub struct HostName(String);
 
@@ -41,12 +41,6 @@ impl FromStr for HostName {
             return Err(Error::invalid("host", problem, "use up to 32 of a-z, 0-9, - and _ ; `all` and `local` are taken"));
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl fmt::Display for HostName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
     }
 }
 

@@ -7,7 +7,6 @@
 //! A post writes the files before its commit point. If it is killed in between, the folder belongs to no round. `askbox gc` removes such
 //! a folder after [`ABANDONED_AFTER`].
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,24 +43,17 @@ impl AttachedFile {
 }
 
 /// Why a file beside a question cannot be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
 pub enum Damage {
     /// The file is not there.
+    #[display("the file is missing from the mailbox")]
     Missing,
     /// The file is not the one that was attached.
+    #[display("the file in the mailbox is not the one that was attached")]
     Changed,
     /// The file is refused or cannot be read, with the reason.
+    #[display("the file cannot be read: {_0}")]
     Unreadable(String),
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("the file is missing from the mailbox"),
-            Self::Changed => f.write_str("the file in the mailbox is not the one that was attached"),
-            Self::Unreadable(why) => write!(f, "the file cannot be read: {why}"),
-        }
-    }
 }
 
 /// Reads a file beside the question of this round. The bytes are those that were attached.

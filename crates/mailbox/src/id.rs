@@ -1,10 +1,11 @@
 //! The ids of workflows, questions, sessions, rounds and attempts. Each is safe as a file name, except an attempt's, which is three
 //! names with `/` between them.
 
-use std::fmt;
 use std::str::FromStr;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 pub const MAX_WORKFLOW_ID: usize = 128;
 
 /// The id of one line of work: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}` without `..`. Safe as a file name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Display, schemars::JsonSchema)]
 #[schemars(transparent, extend("pattern" = r"^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"))]
 pub struct WorkflowId(String);
 
@@ -70,12 +71,6 @@ impl FromStr for WorkflowId {
     }
 }
 
-impl fmt::Display for WorkflowId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
 impl<'de> Deserialize<'de> for WorkflowId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -90,7 +85,7 @@ macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[derive(schemars::JsonSchema)]
+        #[derive(Display, schemars::JsonSchema)]
         #[schemars(with = "String", extend("format" = "uuid"))]
         #[serde(transparent)]
         pub struct $name(Uuid);
@@ -104,12 +99,6 @@ macro_rules! uuid_id {
             /// The UUID.
             pub fn uuid(&self) -> &Uuid {
                 &self.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
             }
         }
 
@@ -155,7 +144,8 @@ impl SessionId {
 }
 
 /// One round of one workflow. Its file name in the folders that keep rounds is `WORKFLOW.QUESTION.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Display)]
+#[display("{workflow}.{question}")]
 pub struct RoundId {
     /// The workflow.
     pub workflow: WorkflowId,
@@ -177,26 +167,15 @@ impl RoundId {
     }
 }
 
-impl fmt::Display for RoundId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.workflow, self.question)
-    }
-}
-
 /// One attempt of a round: `WORKFLOW/QUESTION/ATTEMPT`, as `ASKBOX_RUN` has it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
+#[display("{}/{}/{attempt}", round.workflow, round.question)]
 #[schemars(with = "String")]
 pub struct AttemptId {
     /// Its round.
     pub round: RoundId,
     /// Its number in the round, from 1.
     pub attempt: u32,
-}
-
-impl fmt::Display for AttemptId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.round.workflow, self.round.question, self.attempt)
-    }
 }
 
 impl FromStr for AttemptId {

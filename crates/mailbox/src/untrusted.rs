@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::text;
 
 /// Text from outside of askbox. It has no `Display`, so it reaches a person only through one of the filters of [`text`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::From)]
+#[from(String, &str)]
 #[serde(transparent)]
 pub struct Untrusted(String);
 
@@ -36,33 +37,9 @@ impl Untrusted {
     }
 }
 
-impl From<String> for Untrusted {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl From<&str> for Untrusted {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl PartialEq<str> for Untrusted {
-    fn eq(&self, other: &str) -> bool {
-        self.0 == *other
-    }
-}
-
-impl PartialEq<&str> for Untrusted {
-    fn eq(&self, other: &&str) -> bool {
-        self.0 == *other
-    }
-}
-
-impl PartialEq<String> for Untrusted {
-    fn eq(&self, other: &String) -> bool {
-        self.0 == *other
+impl<T: AsRef<str> + ?Sized> PartialEq<T> for Untrusted {
+    fn eq(&self, other: &T) -> bool {
+        self.0 == other.as_ref()
     }
 }
 

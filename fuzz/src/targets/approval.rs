@@ -16,7 +16,7 @@ use super::promises;
 pub fn approval(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (rule, call) = text.split_once('\n').unwrap_or((text, ""));
-    let rule = ToolRule::parse(rule).inspect(|read| assert_eq!(read.to_string(), rule)).ok();
+    let rule = rule.parse::<ToolRule>().inspect(|read| assert_eq!(read.to_string(), rule)).ok();
     let Ok(call) = serde_json::from_str::<Value>(call) else { return };
     let (Some(tool), Some(input), Some(cwd)) = (call["tool"].as_str(), call["input"].as_object(), call["cwd"].as_str()) else { return };
     shown(&Call { tool, input, cwd: Path::new(cwd) });

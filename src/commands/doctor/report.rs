@@ -25,12 +25,12 @@ use askbox_mailbox::platform::weaker::{self, Weaker};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, presence, text};
 
 /// The output of `askbox doctor`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct Report {
     ok: bool,
     findings: Vec<Finding>,
     /// The number of further problems that need a line of their own and are not listed. Missing if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<u64>,
     /// The parts that could not be checked, with the reason. Missing if everything was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,6 @@ struct Report {
     #[serde(skip)]
     about_watcher: &'static str,
     /// The road of the workflow's newest round. Missing if the whole mailbox was checked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     road: Option<Road>,
     #[serde(flatten)]
     facts: Facts,
@@ -234,7 +233,7 @@ fn values(root: &Path, by_flag: bool, all: bool, loaded: Option<&Loaded>) -> Vec
     let mut tree = serde_json::to_value(config).unwrap_or_default();
     let default = Some(&config.runner.default).filter(|name| !config.runner.named.contains_key(*name));
     let names: Vec<&String> = config.runner.named.keys().chain(default).collect();
-    for (name, runner) in names.iter().filter_map(|name| config.runner(Some(name)).ok()) {
+    for (name, runner) in names.iter().filter_map(|name| config.runner.find(Some(name)).ok()) {
         tree["runner"][name] = serde_json::to_value(runner).unwrap_or_default();
     }
     for config::Key { path: key, .. } in config::keys() {

@@ -168,9 +168,10 @@ pub(super) fn tell(moment: Moment, words: Option<&str>, watched: Option<&Path>) 
 }
 
 /// The reply about a call.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(super) enum HookReply {
     /// The call is decided about, or waits.
+    #[from]
     Decided(CallDecision),
     /// Claude Code asks its host about the call, whatever its own rules allow. In a run of askbox that is the supervisor.
     AskHost,
@@ -208,11 +209,5 @@ impl HookReply {
             allow.record();
         }
         Ok(())
-    }
-}
-
-impl From<CallDecision> for HookReply {
-    fn from(decision: CallDecision) -> Self {
-        Self::Decided(decision)
     }
 }

@@ -1,9 +1,8 @@
 //! The versions of `claude` that askbox was tested with, and the lacks of older ones. `docs/versions.md` describes them for people.
 
-use std::fmt;
-
 /// A version of `claude`, such as 2.1.330.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+#[display("{}.{}.{}", _0[0], _0[1], _0[2])]
 pub struct Version([u32; 3]);
 
 /// The versions that all tests with the real `claude` ran on, the newest first.
@@ -40,13 +39,6 @@ impl Version {
     /// The lacks of this version, in sentences.
     pub fn lacks(self) -> impl Iterator<Item = &'static str> {
         LACKS.iter().filter(move |(since, _)| self < *since).map(|(_, what)| *what)
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [major, minor, patch] = self.0;
-        write!(f, "{major}.{minor}.{patch}")
     }
 }
 

@@ -139,7 +139,7 @@ fn names(rule: &str, call: &Call, place: Option<&Place>, cwd: &Path, sense: Sens
         (_, "") => true,
         (READ | WRITE | EDIT | GLOB | GREP, glob) => place.is_some_and(|place| names_place(glob, tool, place, cwd, sense)),
         (BASH, words) if sense == Sense::Allows => call.text("command").is_some_and(|command| surely::is_named_by(command, &[words])),
-        (BASH, _) => ToolRule::parse(rule).map_or(true, |rule| rule.names(tool, &call.input)),
+        (BASH, _) => rule.parse::<ToolRule>().map_or(true, |rule| rule.names(tool, &call.input)),
         _ => sense == Sense::AsksOrRefuses,
     }
 }

@@ -116,7 +116,8 @@ pub struct ReplyArgs {
     pub offer: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Command {
     /// List the pending questions, by priority and then by age
     List {
@@ -227,19 +228,11 @@ pub enum Command {
 
 impl Command {
     /// The names of all commands. The description of the arguments takes long to build, so an answer is compared with this list.
-    pub const NAMES: [&str; 7] = ["list", "show", "decline", "ask-back", "undo", "cancel", "edit"];
+    pub const NAMES: &[&str] = <Self as strum::VariantNames>::VARIANTS;
 
     /// The command's name on the command line.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::List { .. } => "list",
-            Self::Show { .. } => "show",
-            Self::Decline { .. } => "decline",
-            Self::AskBack { .. } => "ask-back",
-            Self::Undo { .. } => "undo",
-            Self::Cancel { .. } => "cancel",
-            Self::Edit { .. } => "edit",
-        }
+        self.into()
     }
 }
 

@@ -54,10 +54,10 @@ pub struct Mcp {
 #[derive(Debug, Args)]
 pub struct Hook {
     /// A rule of `[approvals] ask` (given by the supervisor)
-    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    #[arg(long, hide = true, value_name = "RULE")]
     pub ask: Vec<ToolRule>,
     /// A rule of `[approvals] refuse` (given by the supervisor)
-    #[arg(long, hide = true, value_name = "RULE", value_parser = ToolRule::parse)]
+    #[arg(long, hide = true, value_name = "RULE")]
     pub refuse: Vec<ToolRule>,
     /// A way of `[answers] accept` (given by the supervisor, if not all are accepted)
     #[arg(long, hide = true, value_name = "WAY", value_parser = |word: &str| Way::try_from(word.to_owned()))]

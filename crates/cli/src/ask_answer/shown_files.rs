@@ -202,9 +202,11 @@ pub fn write_out(mailbox: &Mailbox, round: &RoundId, question: &Question, name: 
 }
 
 /// What a line of a diff says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Says {
     /// The line stays as it is, or this is no line of a hunk.
+    #[strum(serialize = "same")]
     Nothing,
     /// The line is added.
     Added,
@@ -217,12 +219,7 @@ pub enum Says {
 impl Says {
     /// A word for programs that show the line, such as the page's style.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Nothing => "same",
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Hunk => "hunk",
-        }
+        self.into()
     }
 }
 

@@ -117,7 +117,7 @@ fn command_before<'c>(program: &'c Command, word: &str) -> (&'c Command, String)
 
 /// The hint for a command of another program, as in `relaunch cancel docs-42`, with the words behind it.
 fn of_a_sibling(program: &Command, word: &str) -> Option<String> {
-    let all: [(&str, &[&str]); 2] = [("ask-answer", &ask_answer_args::Command::NAMES), ("relaunch", &relaunch_args::COMMANDS)];
+    let all: [(&str, &[&str]); 2] = [("ask-answer", ask_answer_args::Command::NAMES), ("relaunch", &relaunch_args::COMMANDS)];
     let (sibling, _) = all.into_iter().find(|(name, commands)| *name != program.get_name() && commands.contains(&word))?;
     let given = words().map(|given| given.to_string_lossy().into_owned());
     let behind = given.skip_while(|given| given != word).skip(1).map(|given| format!(" {}", text::shell_quote(&given))).collect::<String>();

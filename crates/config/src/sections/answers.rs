@@ -137,7 +137,8 @@ fn unreadable(error: &Error) -> Error {
 }
 
 /// The way in which an answer may come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Into, schemars::JsonSchema)]
+#[into(Through, String)]
 #[schemars(with = "Through")]
 #[serde(try_from = "String", into = "String")]
 pub struct Way(Through);
@@ -153,18 +154,6 @@ impl TryFrom<String> for Way {
             }
             known => Ok(Self(known)),
         }
-    }
-}
-
-impl From<Way> for Through {
-    fn from(way: Way) -> Self {
-        way.0
-    }
-}
-
-impl From<Way> for String {
-    fn from(way: Way) -> Self {
-        way.0.into()
     }
 }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Days, Local, NaiveTime, TimeZone};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::section::section;
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
@@ -71,7 +73,7 @@ section! {
 }
 
 /// Whether a target is told about the dialogs of live sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LiveNews {
     /// About them and all other questions.
@@ -95,7 +97,8 @@ impl LiveNews {
 }
 
 /// The means to reach a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Means<'a> {
     /// By the operator's program.
     Exec(&'a [String]),
@@ -112,13 +115,7 @@ pub enum Means<'a> {
 impl<'a> Means<'a> {
     /// The key of the section that names this way.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Exec(_) => "exec",
-            Self::Desktop => "desktop",
-            Self::Webhook(_) => "webhook",
-            Self::Ntfy(_) => "ntfy",
-            Self::Channel(_) => "channel",
-        }
+        self.into()
     }
 
     /// The program that tells people.
@@ -213,21 +210,7 @@ pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result
 }
 
 /// Something that happened to a round, or to a session.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Event {
@@ -271,7 +254,7 @@ impl Event {
 }
 
 /// The hours from one time of day to another, in local time, or none. The end may lie on the next day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct QuietHours(Option<(NaiveTime, NaiveTime)>);

@@ -216,7 +216,7 @@ mod tests {
              [runner.unused]\nprogram = 'x'\n",
         )
         .unwrap();
-        let of = |id: &str| config.runner_of(&id.parse().unwrap()).unwrap().0;
+        let of = |id: &str| config.runner.of_workflow(&id.parse().unwrap()).unwrap().0;
         let ids = ["billing-1", "billing-", "dunning", "dunning-1", "billing", "big.job", "docs"];
         assert_eq!(ids.map(of), ["billing", "billing", "billing", "claude", "claude", "opus", "claude"]);
         let in_use: Vec<_> = config.runner.in_use().unwrap().into_iter().map(|(name, _)| name).collect();

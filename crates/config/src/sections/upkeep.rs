@@ -1,5 +1,6 @@
 //! `[history]`, `[log]`, `[metrics]` and `[mcp]`: the rounds that are kept, the watcher's log and figures, and the tools for agents.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,8 +59,8 @@ pub enum LogFormat {
 }
 
 /// The age at which rounds are archived: a duration, or `never`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
+#[schemars(with = "String")]
 pub struct ArchiveAfter(pub Option<Span>);
 
 impl std::str::FromStr for ArchiveAfter {
@@ -74,17 +75,12 @@ impl std::str::FromStr for ArchiveAfter {
     }
 }
 
-impl TryFrom<String> for ArchiveAfter {
-    type Error = String;
-
-    fn try_from(written: String) -> Result<Self, String> {
-        written.parse()
-    }
-}
-
-impl From<ArchiveAfter> for String {
-    fn from(after: ArchiveAfter) -> Self {
-        after.0.map_or_else(|| "never".into(), |span| humantime::format_duration(span.0).to_string())
+impl fmt::Display for ArchiveAfter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("never"),
+            Some(span) => write!(f, "{}", humantime::format_duration(span.0)),
+        }
     }
 }
 

@@ -21,12 +21,14 @@ pub const BY_EVENT: &str = "event";
 pub const MAX_ANSWER: usize = 4 << 20;
 
 /// The value of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, derive_more::From, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum AnswerValue {
     /// One value: an option's key, `yes` or `no`, a number as text, or free text.
+    #[from(String, &str)]
     Text(String),
     /// The answer to a `multi_choice` question.
+    #[from]
     List(Vec<String>),
     /// The answers of a batch, by the ids of its questions.
     Batch(Map<String, Value>),
@@ -91,28 +93,10 @@ impl AnswerValue {
     }
 }
 
-impl From<&str> for AnswerValue {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for AnswerValue {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
 impl From<bool> for AnswerValue {
     /// `yes` or `no`.
     fn from(yes: bool) -> Self {
         Self::Text(if yes { "yes" } else { "no" }.to_owned())
-    }
-}
-
-impl From<Vec<String>> for AnswerValue {
-    fn from(keys: Vec<String>) -> Self {
-        Self::List(keys)
     }
 }
 

@@ -12,7 +12,8 @@ use askbox_mailbox::documents::fields::asked_in::{AskedIn, Nonce};
 use askbox_mailbox::{AttemptId, Checkpoint, Mailbox, Placed, Result, RoundId, WorkflowId, caller, disk};
 
 /// The use of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Use {
     /// A tool call was let through.
     Approved,
@@ -21,16 +22,9 @@ pub enum Use {
 }
 
 /// The names of the marks, in the round's folder `runs/W/Q`.
-pub const MARKS: [&str; 2] = [Use::Approved.name(), Use::Given.name()];
+pub const MARKS: &[&str] = <Use as strum::VariantNames>::VARIANTS;
 
 impl Use {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Given => "given",
-        }
-    }
-
     /// Uses the round's answer up, durably and before anything comes of it. Returns `false` if it was used before.
     pub fn take(self, mailbox: &Mailbox, round: &RoundId) -> Result<bool> {
         disk::create(&self.mark(mailbox, round), b"").map(|placed| placed == Placed::Done)
@@ -42,7 +36,7 @@ impl Use {
     }
 
     fn mark(self, mailbox: &Mailbox, round: &RoundId) -> PathBuf {
-        mailbox.runs_of(round).join(self.name())
+        mailbox.runs_of(round).join(<&str>::from(self))
     }
 }
 

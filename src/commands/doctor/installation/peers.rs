@@ -16,6 +16,7 @@ use askbox_run::story::cause::edit_configuration;
 const WAITS: Duration = Duration::from_secs(15);
 
 /// One peer of the configuration.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct KnownPeer {
     peer: String,
@@ -23,11 +24,9 @@ struct KnownPeer {
     by: &'static str,
     reached: bool,
     /// The version of askbox on that machine, or of the database's schema.
-    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     machines: Vec<Machine>,
     /// The database role, if it may only look at questions and not answer them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     only_looks: Option<String>,
     #[serde(skip)]
     problem: Option<Problem>,

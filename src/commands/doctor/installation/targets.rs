@@ -14,16 +14,14 @@ use askbox_watch::news::arrivals::{self, Arrival, Kind};
 use askbox_watch::news::{self, waiting};
 
 /// One target and its history.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct KnownTarget<'a> {
     target: &'a str,
     /// `exec`, `desktop`, `webhook`, `ntfy` or `channel`.
     by: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_sent: Option<Arrival>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_confirmed: Option<Arrival>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_failed: Option<Arrival>,
 }
 

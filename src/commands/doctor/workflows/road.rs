@@ -14,17 +14,15 @@ use askbox_run::{Cause, HoldUp, Run, RunState, Standing, Story, Teller, programs
 const ATTEMPTS: usize = 5;
 
 /// The road of one round.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(in crate::commands::doctor) struct Road {
     workflow_id: WorkflowId,
-    #[serde(skip_serializing_if = "Option::is_none")]
     question_id: Option<QuestionId>,
     /// Why the round stands still, as in `relaunch status --json`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
     steps: Vec<Step>,
     /// The next command for this round. Missing if it is delivered, or over.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     /// The commands for the further steps that are in its way.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,8 +1,6 @@
 //! The field `approval` of a question that asks a person to allow one tool call, and the two options of such a question. Its rules
 //! are in `check_question`.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Choice, Options, text};
@@ -57,7 +55,7 @@ pub fn on_a_line(value: &str) -> String {
 }
 
 /// The SHA-256 of a tool call: its tool, its folder and its input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct CallHash(String);
 
@@ -70,12 +68,6 @@ impl CallHash {
     /// True if it has the form of a SHA-256: 64 lowercase hexadecimal digits.
     pub(in crate::documents) fn is_valid(&self) -> bool {
         self.0.len() == 64 && self.0.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    }
-}
-
-impl fmt::Display for CallHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -36,7 +36,7 @@ pub struct NonceHash(Uuid);
 
 /// Says that a process with the nonce of a run has read the answer. Only the run's supervisor can check it, because no record holds its
 /// hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub struct Receipt(Uuid);
 
 /// The run in which a question was asked.
@@ -72,12 +72,6 @@ impl Nonce {
     /// Returns the receipt for the answer of the run's round.
     pub fn receipt(&self) -> Receipt {
         Receipt(Uuid::new_v5(&self.0, b"fetched"))
-    }
-}
-
-impl std::fmt::Display for Receipt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
     }
 }
 

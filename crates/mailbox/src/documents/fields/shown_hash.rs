@@ -1,14 +1,17 @@
 //! The hash of what was shown of a question: the field `shown` of an answer and of an offer. `documents/shown` computes it.
 
-use std::fmt;
 use std::str::FromStr;
+
+use derive_more::Display;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use sha2::{Digest, Sha256};
 
 use crate::{Error, QuestionId, Result, text};
 
 /// The hash of everything that any surface shows of a question. A decision names the one that it was made on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
+#[display("{}", text::hex(_0))]
 #[schemars(with = "String")]
 pub struct Shown([u8; 32]);
 
@@ -23,12 +26,6 @@ impl Shown {
     /// With the id, two questions that have equal first digits in one round do not have them in another round.
     pub fn in_round(self, round: QuestionId) -> String {
         text::hex(&Sha256::digest(format!("{round}:{self}")))
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text::hex(&self.0))
     }
 }
 

@@ -3,11 +3,12 @@
 //!
 //! A trace decides nothing. So a malformed one is ignored, and no hash of the protocol covers it.
 
-use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
+use derive_more::Display;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use uuid::Uuid;
 
 /// The environment variable with the trace of a process.
@@ -40,9 +41,9 @@ pub struct Trace {
 }
 
 /// A `traceparent` as W3C Trace Context spells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
+#[display("{text}")]
 #[schemars(with = "String")]
-#[serde(try_from = "String", into = "String")]
 pub struct TraceParent {
     text: String,
     trace: TraceId,
@@ -51,17 +52,18 @@ pub struct TraceParent {
 }
 
 /// A `tracestate` as W3C Trace Context spells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
 #[schemars(with = "String")]
-#[serde(try_from = "String", into = "String")]
 pub struct TraceState(String);
 
 /// The id of a trace. It is not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
+#[display("{_0:032x}")]
 pub struct TraceId(u128);
 
 /// The id of a span. It is not zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
+#[display("{_0:016x}")]
 pub struct SpanId(u64);
 
 /// Why a text is not valid.
@@ -93,19 +95,12 @@ impl SpanId {
     }
 }
 
-impl Display for TraceId {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl Display for SpanId {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
 impl TraceParent {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// Returns the parent for whatever happens below a span: the trace and its flags stay.
     pub fn below(&self, span: SpanId) -> Self {
         Self::new(self.trace, span, self.flags & FLAGS)
@@ -195,32 +190,12 @@ fn key_of_member(member: &str) -> Option<&str> {
     (is_key && is_value).then_some(key)
 }
 
-macro_rules! text {
-    ($name:ident, $field:tt) => {
-        impl $name {
-            /// Returns the text.
-            pub fn as_str(&self) -> &str {
-                &self.$field
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = Malformed;
-
-            fn try_from(text: String) -> Result<Self, Malformed> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(valid: $name) -> Self {
-                valid.$field
-            }
-        }
-    };
+impl TraceState {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
-text!(TraceParent, text);
-text!(TraceState, 0);
 
 impl Trace {
     /// Returns the trace with these two texts. `Err` if the first one is there and is malformed. A malformed `tracestate` is left out.
