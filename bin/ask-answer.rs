@@ -8,5 +8,5 @@ use askbox_cli::args::ask_answer_args::AskAnswer;
 use askbox_cli::{ask_answer, program};
 
 fn main() -> ExitCode {
-    program::main_with(AskAnswer::answer_alone, ask_answer::run)
+    program::main_with(std::env::args_os().collect(), AskAnswer::answer_alone, ask_answer::run)
 }

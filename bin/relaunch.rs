@@ -26,19 +26,17 @@ fn main() -> ExitCode {
 fn run(args: Args, context: &Context) -> Result<u8> {
     let (common, json) = (&args.common, args.common.json);
     let open = || common.open();
-    let id = program::workflow;
-    let optional_id = |id: Option<String>| -> Result<Option<WorkflowId>> { id.as_deref().map(program::workflow).transpose() };
-    let of_known = |workflow: &str, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
-        let (mailbox, workflow) = (open()?, id(workflow)?);
-        work(&mailbox, &workflow).map_err(|e| refusals::unless_unknown(&mailbox, &workflow, e))
+    let of_known = |workflow: &WorkflowId, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
+        let mailbox = open()?;
+        work(&mailbox, workflow).map_err(|e| refusals::unless_unknown(&mailbox, workflow, e))
     };
-    let of_state = |workflow: &str, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
+    let of_state = |workflow: &WorkflowId, work: &dyn Fn(&Mailbox, &WorkflowId) -> Result<u8>| {
         of_known(workflow, &|mailbox, workflow| work(mailbox, workflow).map_err(|e| refusals::in_another_state(mailbox, workflow, e)))
     };
     let command = match (args.id, args.command) {
         (Some(workflow), _) => {
-            let run_now = || run_now::run_now(&open()?, context, &id(&workflow)?, json);
-            return run_now().map_err(|e| program::maybe_command::<Args>(&workflow, e));
+            let run_now = || run_now::run_now(&open()?, context, &workflow, json);
+            return run_now().map_err(|e| program::maybe_command::<Args>(workflow.as_str(), e));
         }
         (None, Some(command)) => command,
         (None, None) => {
@@ -47,12 +45,12 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         }
     };
     match command {
-        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, context, poll.as_deref(), json),
+        Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, context, poll, json),
         Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show_all(&mailbox, context, json)),
         Command::Status { summary: true, .. } => status::show_summary(&open()?, context, json),
-        Command::Status { id, follow: true, .. } => status::follow(&open()?, context, optional_id(id)?.as_ref(), json),
+        Command::Status { id, follow: true, .. } => status::follow(&open()?, context, id.as_ref(), json),
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show(&mailbox, context, None, json)),
-        Command::Status { id, .. } => status::show(&open()?, context, optional_id(id)?.as_ref(), json),
+        Command::Status { id, .. } => status::show(&open()?, context, id.as_ref(), json),
         Command::Logs { id: workflow, follow, tail, since } => {
             let how = if json { As::Json } else { As::Words };
             let from = FirstEvent { seq: 0, at: since, last: tail };
@@ -64,15 +62,11 @@ fn run(args: Args, context: &Context) -> Result<u8> {
             of_known(&workflow, &|mailbox, id| logs::print(mailbox, context, id, follow, from, how))
         }
         Command::Run { file, prompt, workflow, stream } => {
-            let workflow = optional_id(workflow)?;
             run_now::run_prompt(&common.open_or_create()?, context, file.as_deref(), prompt, workflow, json || stream)
         }
-        Command::Spawn(mut spawn) => {
-            let workflow = optional_id(spawn.workflow.take())?;
-            spawn_resume::spawn(&common.open_or_create()?, context, spawn, workflow, json)
-        }
-        Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
-        Command::Wait { id: workflow, timeout } => wait::wait(&open()?, context, &id(&workflow)?, timeout.as_deref(), json),
+        Command::Spawn(spawn) => spawn_resume::spawn(&common.open_or_create()?, context, spawn, json),
+        Command::Resume { id: workflow, timeout } => spawn_resume::resume(&open()?, context, &workflow, timeout, json),
+        Command::Wait { id: workflow, timeout } => wait::wait(&open()?, context, &workflow, timeout, json),
         Command::Stop(flags) => {
             let stop = if flags.tree { stop_run::stop_tree } else { stop_run::stop };
             of_state(&flags.id, &|mailbox, id| stop(mailbox, context, id, &flags, json))
@@ -81,20 +75,20 @@ fn run(args: Args, context: &Context) -> Result<u8> {
         Command::Retry { id: Some(workflow), cwd, .. } => {
             of_state(&workflow, &|mailbox, id| run_now::retry(mailbox, context, id, cwd.as_deref(), json))
         }
-        Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, context, &id(&workflow)?, json),
+        Command::Prompt { id: workflow } => take_prompt::print_prompt(&open()?, context, &workflow, json),
         Command::Pause { why } => hold_queue::hold(&open()?, why, json),
-        Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, context, &id(&workflow)?, call.as_deref(), json),
-        Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), context, Some(&id(&workflow)?), json),
+        Command::Approve { revoke: Some(workflow), call, .. } => approve::revoke(&open()?, context, &workflow, call.as_deref(), json),
+        Command::Approve { list: Some(Some(workflow)), .. } => approve::list(Some(&open()?), context, Some(&workflow), json),
         Command::Approve { .. } => approve::list(common.open_if_there()?.as_ref(), context, None, json),
         Command::Go => hold_queue::release(&open()?, context, json),
-        Command::Exec { id: workflow, program } => watch::exec(&open()?, context, &id(&workflow)?, &program, json),
-        Command::Done { id: workflow } => take_prompt::done(&open()?, context, &id(&workflow)?, json),
+        Command::Exec { id: workflow, program } => watch::exec(&open()?, context, &workflow, &program, json),
+        Command::Done { id: workflow } => take_prompt::done(&open()?, context, &workflow, json),
         Command::Drop { id: workflow, why } => of_state(&workflow, &|mailbox, id| {
             let round = recovery::drop_parked(mailbox, id, &program::user(), why.clone())?;
             program::print(&format!("dropped {round}\n")).map(|()| 0)
         }),
         Command::Supervise { id: workflow, question, attempt, detach, from } => {
-            let (mailbox, round) = (open()?, RoundId { workflow: id(&workflow)?, question: question.parse()? });
+            let (mailbox, round) = (open()?, RoundId { workflow, question });
             if detach {
                 supervise::detach(&mailbox, &round, attempt)
             } else {

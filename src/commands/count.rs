@@ -22,12 +22,7 @@ pub fn run(args: &Count) -> Result<u8> {
         Err(Error::NotFound { .. }) => 0,
         mailbox => waiting_for_a_person(&mailbox?)?,
     };
-    if args.common.json {
-        program::print_json(&json!({ "pending": count }))?
-    } else {
-        program::print(&format!("{count}\n"))?
-    }
-    Ok(0)
+    program::print_result(args.common.json, &json!({ "pending": count }), &format!("{count}\n")).map(|()| 0)
 }
 
 /// Counts by file names. A document is read only if a timer says that its question waits for an event, because a timer may be left over.

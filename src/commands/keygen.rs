@@ -29,12 +29,7 @@ pub fn run(args: &Keygen) -> Result<u8> {
 }
 
 fn print(args: &Keygen, file: &Path, public: &str, words: &str) -> Result<u8> {
-    if args.json {
-        program::print_json(&json!({ "file": file, "public": public }))?;
-    } else {
-        program::print(words)?;
-    }
-    Ok(0)
+    program::print_result(args.json, &json!({ "file": file, "public": public }), words).map(|()| 0)
 }
 
 fn told(file: &Path, public: PublicKey) -> String {

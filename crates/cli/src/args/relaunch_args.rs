@@ -1,12 +1,13 @@
 //! The arguments of `relaunch`. The doc comments are the help texts.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand};
 
 use crate::args::common::Common;
 use crate::args::value_parsers;
-use askbox_mailbox::Time;
+use askbox_mailbox::{QuestionId, Time, WorkflowId};
 
 /// Relaunches agents whose questions were answered, each once.
 #[derive(Debug, Parser)]
@@ -19,7 +20,7 @@ pub struct Args {
     pub common: Common,
     /// The workflow to claim and run now; put `--` before an id that is also a command
     #[arg(value_name = "ID")]
-    pub id: Option<String>,
+    pub id: Option<WorkflowId>,
     /// The command.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -54,8 +55,8 @@ The log goes to standard error; with --json each line of it is a JSON object. SI
 Several watchers may share one mailbox: each answer is claimed once.")]
     Watch {
         /// Look at the mailbox this often instead of waiting for file events, which network filesystems do not send
-        #[arg(long, value_name = "DURATION")]
-        poll: Option<String>,
+        #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+        poll: Option<Duration>,
     },
     /// Show the state of one workflow, or of all that are not over
     #[command(after_long_help = "Examples:
@@ -75,7 +76,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         #[arg(long, conflicts_with = "id")]
         summary: bool,
         /// The workflow; without it, all workflows that are not over
-        id: Option<String>,
+        id: Option<WorkflowId>,
         /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
         #[arg(short, long)]
         follow: bool,
@@ -89,7 +90,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     )]
     Logs {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// Go on until the run ends; an answer that waits for its run is waited for
         #[arg(short, long)]
         follow: bool,
@@ -106,7 +107,7 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
     )]
     Events {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// Go on until the run ends; an answer that waits for its run is waited for
         #[arg(short, long)]
         follow: bool,
@@ -139,7 +140,7 @@ and the last event, `interrupted`, holds what the agent had so far. To go on lat
         prompt: Option<String>,
         /// The workflow's id; without it, a new one is generated
         #[arg(short, long, value_name = "ID")]
-        workflow: Option<String>,
+        workflow: Option<WorkflowId>,
         /// Print every event as it happens, one JSON object a line, and the text while it is generated (`partial`)
         #[arg(long)]
         stream: bool,
@@ -182,10 +183,10 @@ Prints one of:
   parked (ID): why       it has ended without a final text; exit status 1")]
     Resume {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// How long to wait while it works [default: 9m, or a little less than the Bash tool's timeout]
-        #[arg(long, value_name = "DURATION")]
-        timeout: Option<String>,
+        #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+        timeout: Option<Duration>,
     },
     /// Wait for the end of a workflow, launch nothing, and print its final text
     #[command(after_long_help = "Examples:
@@ -198,10 +199,10 @@ The command launches nothing: a watcher, or another command, does. Standard erro
 if a person must do something first.")]
     Wait {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// How long to wait [default: 2h, or a little less than the Bash tool's timeout]
-        #[arg(long, value_name = "DURATION")]
-        timeout: Option<String>,
+        #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+        timeout: Option<Duration>,
     },
     /// Run a parked round again, now
     #[command(after_long_help = "Examples:
@@ -218,7 +219,7 @@ The exit status is 1 if one of them fails again.")]
     Retry {
         /// The workflow
         #[arg(required_unless_present = "all", conflicts_with = "all")]
-        id: Option<String>,
+        id: Option<WorkflowId>,
         /// Every parked round
         #[arg(long)]
         all: bool,
@@ -230,7 +231,7 @@ The exit status is 1 if one of them fails again.")]
     #[command(after_long_help = "Examples:\n  $ relaunch drop docs-42 --why 'done by hand'")]
     Drop {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// The reason, for the record
         #[arg(long)]
         why: Option<String>,
@@ -243,7 +244,7 @@ The round then counts as delivered, and no watcher launches an agent for it. Use
 relaunches its subagents itself. If a watcher runs, leave the relaunch to it.")]
     Prompt {
         /// The workflow
-        id: String,
+        id: WorkflowId,
     },
     /// Hold the queue: nothing is launched until `relaunch go`
     #[command(after_long_help = "Examples:
@@ -271,10 +272,10 @@ exactly this call is meant. After --revoke, the next such call is asked about ag
     Approve {
         /// Show what is allowed and refused to this workflow, or without an ID to all
         #[arg(long, value_name = "ID", num_args = 0..=1, required_unless_present = "revoke", conflicts_with = "revoke")]
-        list: Option<Option<String>>,
+        list: Option<Option<WorkflowId>>,
         /// Take back what is allowed and refused to this workflow
         #[arg(long, value_name = "ID")]
-        revoke: Option<String>,
+        revoke: Option<WorkflowId>,
         /// Take back only the call whose hash begins like this
         #[arg(long, value_name = "HASH", requires = "revoke")]
         call: Option<String>,
@@ -292,7 +293,7 @@ Also for an answer that was sent to a session's dialog and whose end is not know
 not: relaunch drop.")]
     Done {
         /// The workflow
-        id: String,
+        id: WorkflowId,
     },
     /// Claim the answer and run a program with it, here: `relaunch exec ID -- PROGRAM…`
     #[command(after_long_help = "Examples:
@@ -306,7 +307,7 @@ status 4. Ctrl-C ends the program and everything that it started. If this comman
 gets SIGTERM: if it ignores that, and what it has started, may work on. The next `relaunch exec` ends all of that before it starts.")]
     Exec {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// The program and its arguments
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         program: Vec<String>,
@@ -315,9 +316,9 @@ gets SIGTERM: if it ignores that, and what it has started, may work on. The next
     #[command(hide = true)]
     Supervise {
         /// The workflow
-        id: String,
+        id: WorkflowId,
         /// The round
-        question: String,
+        question: QuestionId,
         /// The attempt
         attempt: u32,
         /// Start the supervisor as an orphan and end
@@ -346,10 +347,10 @@ mod tests {
 #[derive(Debug, clap::Args)]
 pub struct StopFlags {
     /// The workflow
-    pub id: String,
+    pub id: WorkflowId,
     /// How long the tool call in flight may take to finish [default: limits.grace, 30s]
-    #[arg(long, value_name = "DURATION")]
-    pub grace: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub grace: Option<Duration>,
     /// Ask the agent for a report of its work before it ends
     #[arg(long)]
     pub report: bool,
@@ -379,8 +380,8 @@ pub struct Spawn {
     #[arg(long, conflicts_with_all = ["agent", "model"])]
     pub fork: bool,
     /// How long to wait for the final text [default: 9m, or a little less than the Bash tool's timeout]
-    #[arg(long, value_name = "DURATION")]
-    pub timeout: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = value_parsers::duration)]
+    pub timeout: Option<Duration>,
     /// Do not wait: print the ID; you are resumed with the final text
     #[arg(long)]
     pub background: bool,
@@ -389,5 +390,5 @@ pub struct Spawn {
     pub any: bool,
     /// The new workflow's id; without it, one is generated
     #[arg(short, long, value_name = "ID")]
-    pub workflow: Option<String>,
+    pub workflow: Option<WorkflowId>,
 }

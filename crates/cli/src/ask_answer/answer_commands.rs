@@ -125,12 +125,9 @@ fn swapped(args: &AskAnswer, error: Error) -> Error {
 fn undo(args: &AskAnswer, id: &WorkflowId, round: Option<QuestionId>) -> Result<()> {
     let undone = undo::undo(&args.common.open()?, id, round, &named(args)?)?;
     undone.warning.iter().for_each(|warning| program::warn(warning));
-    if args.common.json {
-        return program::print_json(&json!({
-            "state": "pending", "workflow_id": id, "question_id": undone.round.question, "warning": undone.warning,
-        }));
-    }
-    program::print(&format!("{id}: taken back ({}); the question waits again\n", undone.answer))
+    let value = json!({"state": "pending", "workflow_id": id, "question_id": undone.round.question, "warning": undone.warning});
+    let words = format!("{id}: taken back ({}); the question waits again\n", undone.answer);
+    program::print_result(args.common.json, &value, &words)
 }
 
 /// `ask-answer cancel ID`
@@ -139,21 +136,18 @@ fn cancel(args: &AskAnswer, id: &WorkflowId, why: Option<&str>, with_tree: bool,
     let by = args.reply.by.clone().unwrap_or_else(program::user);
     if with_tree {
         let withdrawn = whole_tree::cancel(&mailbox, id, &by, why)?;
-        if args.common.json {
-            return program::print_json(&json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn}));
-        }
         let questions = if withdrawn.len() == 1 { "question" } else { "questions" };
-        return program::print(&format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len()));
+        let words = format!("{id}: cancelled, with everything below it; {} {questions} withdrawn\n", withdrawn.len());
+        let value = json!({"state": "cancelled", "workflow_id": id, "withdrawn": withdrawn});
+        return program::print_result(args.common.json, &value, &words);
     }
     let why = why.map(str::to_owned);
     let round = match round {
         Some(question) => withdraw::withdraw_round(&mailbox, &RoundId { workflow: id.clone(), question }, &by, why)?,
         None => withdraw::withdraw(&mailbox, id, &by, why)?,
     };
-    if args.common.json {
-        return program::print_json(&json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question}));
-    }
-    program::print(&format!("{}: withdrawn; no agent is started\n", round.workflow))
+    let value = json!({"state": "withdrawn", "workflow_id": round.workflow, "question_id": round.question});
+    program::print_result(args.common.json, &value, &format!("{}: withdrawn; no agent is started\n", round.workflow))
 }
 
 /// `ask-answer ID ANSWER…`

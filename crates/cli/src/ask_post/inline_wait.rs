@@ -112,7 +112,7 @@ fn hand_over<T>(
     let question = &claim.document.typed;
     let Some(answer) = question.answer.as_ref().filter(|_| !hearer.is_gone()) else { return Err(nobody_hears(&claim.round())) };
     let done = print(&claim.round(), question, answer)?;
-    if hearer.has_no_agent_any_more() {
+    if hearer.agent.is_gone() {
         return Err(nobody_hears(&claim.round()));
     }
     match hearer.agent() {
@@ -194,11 +194,6 @@ impl OutputHearer {
     /// The agent, if it is known.
     pub(super) fn agent(&self) -> Option<heard::Agent> {
         heard::Agent::of(&self.agent)
-    }
-
-    /// True if the agent has ended. Its end counts even behind the answer's print: it may not have read it.
-    pub(super) fn has_no_agent_any_more(&self) -> bool {
-        self.agent.is_gone()
     }
 }
 

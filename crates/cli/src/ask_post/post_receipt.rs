@@ -16,12 +16,9 @@ use askbox_run::claim::plan;
 
 /// Prints the receipt: `QUESTION_POSTED:ID`.
 pub fn acknowledge(common: &Common, receipt: &Receipt, state: &str) -> Result<()> {
-    if !common.json {
-        return program::print(&format!("QUESTION_POSTED:{}\n", receipt.round.workflow));
-    }
-    program::print_json(&json!({
-        "state": state, "workflow_id": receipt.round.workflow, "question_id": receipt.round.question, "repeated": receipt.repeated,
-    }))
+    let RoundId { workflow, question } = &receipt.round;
+    let value = json!({"state": state, "workflow_id": workflow, "question_id": question, "repeated": receipt.repeated});
+    program::print_result(common.json, &value, &format!("QUESTION_POSTED:{workflow}\n"))
 }
 
 /// Prints an answer that came in time, as its bare value. Returns the exit status.

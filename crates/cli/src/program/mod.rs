@@ -28,12 +28,12 @@ pub use context::{Context, has_peers};
 pub use live_session::{continues_in, live_session};
 pub use output::{
     ErrorReport, Tint, complain, complaint, confirms, message, print, print_bytes, print_exactly, print_json, print_json_text,
-    print_tinted, print_value, say, warn, write, write_exactly, write_json,
+    print_result, print_tinted, print_value, say, warn, write, write_exactly, write_json,
 };
 pub use read_input::{check_readable, in_input, read_input, read_stdin_text};
 pub use start::{main, main_of, main_with, of_flag};
 pub use variables::{
-    current_workflow, env, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal, this_run, user, workflow,
+    current_workflow, env, in_a_document, is_interactive, prints_to_terminal, run_and_nonce, says_to_terminal, this_run, user,
     workflow_from_env, working_folder,
 };
 pub use wrong_words::{is_near_command, maybe_command};

@@ -104,6 +104,11 @@ pub fn print_json_text(json: &str) -> Result<()> {
     done(write_json(json))
 }
 
+/// Prints what a command did: for a program, or in words.
+pub fn print_result(json: bool, value: &impl Serialize, words: &str) -> Result<()> {
+    if json { print_json(value) } else { print(words) }
+}
+
 /// Like [`print()`], but a reader that went away is an error.
 pub fn write(words: &str) -> io::Result<()> {
     to_stdout(&text::printable(words))

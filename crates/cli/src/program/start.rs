@@ -19,21 +19,17 @@ use askbox_mailbox::{Error, Result, disk};
 ///
 /// `--help`, `help` and `--version` print and end with 0. An error prints its `error:` and `hint:` lines and ends with its own status.
 pub fn main<A: Parser>(body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
-    main_with(|_| None, body)
-}
-
-/// Like [`main`], for a program that has a shorter way to read its usual arguments. `usual` returns `None` for all other arguments, and for
-/// wrong ones.
-pub fn main_with<A: Parser>(usual: impl FnOnce(&[OsString]) -> Option<A>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
-    main_with_args(std::env::args_os().collect(), usual, body)
+    main_of(std::env::args_os().collect(), body)
 }
 
 /// Like [`main`], with these arguments. The first one is the program.
 pub fn main_of<A: Parser>(args: Vec<OsString>, body: impl FnOnce(A, &Context) -> Result<u8>) -> ExitCode {
-    main_with_args(args, |_| None, body)
+    main_with(args, |_| None, body)
 }
 
-fn main_with_args<A: Parser>(
+/// Like [`main_of`], for a program that has a shorter way to read its usual arguments. `usual` returns `None` for all other arguments, and
+/// for wrong ones.
+pub fn main_with<A: Parser>(
     args: Vec<OsString>,
     usual: impl FnOnce(&[OsString]) -> Option<A>,
     body: impl FnOnce(A, &Context) -> Result<u8>,

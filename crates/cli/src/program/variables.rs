@@ -38,11 +38,6 @@ pub fn run_and_nonce() -> Option<(AttemptId, Nonce)> {
     Some((env("ASKBOX_RUN")?.parse().ok()?, Nonce::parse(&env(NONCE)?)?))
 }
 
-/// A workflow id from the command line.
-pub fn workflow(id: &str) -> Result<WorkflowId> {
-    id.parse()
-}
-
 /// The value of an environment variable, or `None` if it is unset or empty.
 pub fn env(name: &str) -> Option<String> {
     std::env::var_os(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())

@@ -14,13 +14,9 @@ use askbox_run::money::day::DayBudget;
 pub fn hold(mailbox: &Mailbox, why: Option<String>, json: bool) -> Result<u8> {
     let is_new = pause::hold(mailbox, &program::user(), why)?;
     let how = pause::held(mailbox).unwrap_or_default();
-    if json {
-        program::print_json(&json!({"state": "paused", "changed": is_new, "how": how}))?;
-    } else {
-        let before = if is_new { "" } else { " already" };
-        program::print(&format!("the queue is{before} {how}\nlive runs go on; nothing more is launched until: relaunch go\n"))?;
-    }
-    Ok(0)
+    let before = if is_new { "" } else { " already" };
+    let words = format!("the queue is{before} {how}\nlive runs go on; nothing more is launched until: relaunch go\n");
+    program::print_result(json, &json!({"state": "paused", "changed": is_new, "how": how}), &words).map(|()| 0)
 }
 
 /// `relaunch go`.

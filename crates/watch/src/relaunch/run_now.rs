@@ -114,12 +114,8 @@ fn say_left_out(stopped: &[RoundId]) {
 
 fn said(run: &Run, json: bool) -> Result<u8> {
     let (workflow, attempt) = (&run.workflow_id, run.attempt);
-    if json {
-        program::print_json(&json!({"workflow_id": workflow, "question_id": run.question_id, "attempt": attempt}))?;
-    } else {
-        program::print(&format!("{workflow}: the watcher launches attempt {attempt}\n"))?;
-    }
-    Ok(0)
+    let value = json!({"workflow_id": workflow, "question_id": run.question_id, "attempt": attempt});
+    program::print_result(json, &value, &format!("{workflow}: the watcher launches attempt {attempt}\n")).map(|()| 0)
 }
 
 /// `relaunch run FILE`, `relaunch run --prompt TEXT`.

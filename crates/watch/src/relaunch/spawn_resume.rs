@@ -12,7 +12,7 @@ use askbox_agent::chain_signals::{Signal, quoted};
 use askbox_cli::args::relaunch_args::Spawn;
 use askbox_cli::{Context, program};
 use askbox_mailbox::documents::awaited::End;
-use askbox_mailbox::{Ended, Error, Join, Mailbox, Result, WorkflowId, caller, document, pause, text, time};
+use askbox_mailbox::{Ended, Error, Join, Mailbox, Result, WorkflowId, caller, document, pause, text};
 use askbox_run::chain::archived_end;
 use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::progress::{self, Progress};
@@ -30,11 +30,11 @@ const DEFAULT_BASH_TIMEOUT: Duration = Duration::from_secs(120);
 /// The variables that codex sets in the shells of its sandbox.
 const CODEX_SANDBOX: [&str; 2] = ["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"];
 
-/// `relaunch spawn`. The child gets the id `workflow`, or a new one.
-pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, workflow: Option<WorkflowId>, json: bool) -> Result<u8> {
+/// `relaunch spawn`. The child gets the id of the arguments, or a new one.
+pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> Result<u8> {
     run_processes::check_visible()?;
     let config = context.config()?;
-    let deadline = Instant::now() + wait_limit(args.timeout.as_deref(), MAX_WAIT)?;
+    let deadline = Instant::now() + wait_limit(args.timeout, MAX_WAIT);
     let request = SpawnRequest {
         caller: caller(mailbox)?,
         instructions: instructions(args.file, args.prompt)?,
@@ -42,7 +42,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, workflow: Option
         model: args.model,
         fork: args.fork,
         join: if args.any { Join::Any } else { Join::All },
-        workflow,
+        workflow: args.workflow,
         folder: Some(program::working_folder()?),
     };
     log::warnings_to_stderr(config.log.format);
@@ -83,10 +83,10 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, workflow: Option
 }
 
 /// `relaunch resume ID`.
-pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
+pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<Duration>, json: bool) -> Result<u8> {
     run_processes::check_visible()?;
     let config = context.config()?;
-    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT)?;
+    let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT);
     log::warnings_to_stderr(config.log.format);
     let session = StartingSession::of_look(mailbox, workflow);
     let resumed = match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow)) {
@@ -152,13 +152,10 @@ fn instructions(file: Option<PathBuf>, prompt: Option<String>) -> Result<Instruc
 }
 
 /// How long to wait: `--timeout`, else nine tenths of the time that the Bash tool around this call gives it, else `otherwise`.
-pub(super) fn wait_limit(given: Option<&str>, otherwise: Duration) -> Result<Duration> {
-    if let Some(given) = given {
-        return time::parse_duration(given, "timeout").map_err(|e| program::of_flag("--timeout", e));
-    }
+pub(super) fn wait_limit(given: Option<Duration>, otherwise: Duration) -> Duration {
     let configured = program::env(BASH_TIMEOUT).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
     let bash = configured.or_else(|| program::env("CLAUDECODE").map(|_| DEFAULT_BASH_TIMEOUT));
-    Ok(bash.map_or(otherwise, |limit| (limit / 10 * 9).min(MAX_WAIT)))
+    given.unwrap_or_else(|| bash.map_or(otherwise, |limit| (limit / 10 * 9).min(MAX_WAIT)))
 }
 
 fn print_signal(signal: &Signal) -> Result<()> {

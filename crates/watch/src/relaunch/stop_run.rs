@@ -29,9 +29,8 @@ pub fn stop(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: 
 }
 
 fn stop_one(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, flags: &StopFlags, json: bool) -> Result<()> {
-    let grace = flags.grace.as_deref().map(|g| time::parse_duration(g, "grace")).transpose().map_err(|e| program::of_flag("--grace", e))?;
     let request =
-        Stop { at: time::now(), by: program::user(), grace: grace.map(Span), report: flags.report, now: flags.now, by_limit: false };
+        Stop { at: time::now(), by: program::user(), grace: flags.grace.map(Span), report: flags.report, now: flags.now, by_limit: false };
     if !json && !flags.now && stop::live_run(mailbox, workflow).is_ok() {
         // A broken configuration does not keep anybody from stopping a run.
         let limit = request.grace.map_or_else(|| context.config().unwrap_or_default().limits.grace.0, |grace| grace.0);

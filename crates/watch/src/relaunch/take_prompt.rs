@@ -23,12 +23,8 @@ pub fn done(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, json: b
     };
     let question_id = claim.run.question_id;
     claim.delivered(mailbox, "relaunch done")?;
-    if json {
-        program::print_json(&json!({"state": "delivered", "workflow_id": workflow, "question_id": question_id}))?;
-    } else {
-        program::print(&format!("{workflow}: its answer counts as delivered; no agent is started\n"))?;
-    }
-    Ok(0)
+    let value = json!({"state": "delivered", "workflow_id": workflow, "question_id": question_id});
+    program::print_result(json, &value, &format!("{workflow}: its answer counts as delivered; no agent is started\n")).map(|()| 0)
 }
 
 /// Prints the prompt. The round is delivered once it is printed.

@@ -21,8 +21,8 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`Error::Waiting`] if the time is over first, [`Error::NotFound`] if nothing is known about the workflow.
-pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<&str>, json: bool) -> Result<u8> {
-    let limit = wait_limit(timeout, MAX_WAIT)?;
+pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout: Option<Duration>, json: bool) -> Result<u8> {
+    let limit = wait_limit(timeout, MAX_WAIT);
     let deadline = Instant::now() + limit;
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
         return told_archived(mailbox, workflow, json, || story::unknown(mailbox, workflow));

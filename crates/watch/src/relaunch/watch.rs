@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
 
 use sd_notify::NotifyState;
 
@@ -13,7 +14,7 @@ use crate::messages::{Left, Options, WatchMessage};
 use crate::relaunch::{foreground, refusals};
 use crate::scope::Scope;
 use crate::watcher::Watcher;
-use askbox_cli::{Context, program};
+use askbox_cli::Context;
 use askbox_config::{Config, LogFormat, Runners};
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, processes, thread, time};
 use askbox_run::on_demand::{self, RunNow};
@@ -21,8 +22,7 @@ use askbox_run::{log, programs, run_processes};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. If SIGHUP was ignored at the start, as `nohup` does, it stays ignored. `json` makes the log
 /// JSON, whatever the configuration says.
-pub fn watch(root: &Path, context: &Context, poll: Option<&str>, json: bool) -> Result<u8> {
-    let poll = poll.map(|p| time::parse_duration(p, "poll")).transpose().map_err(|e| program::of_flag("--poll", e))?;
+pub fn watch(root: &Path, context: &Context, poll: Option<Duration>, json: bool) -> Result<u8> {
     if poll.is_some_and(|p| p.is_zero()) {
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
     }
