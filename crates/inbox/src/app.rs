@@ -190,21 +190,13 @@ impl<'a> App<'a> {
             self.waiting.list(self.sender)?;
         }
         let concerns = |address: &Address| address.host.is_none() && (anything || questions.contains(&address.workflow));
-        if self.preview.as_ref().is_some_and(|preview| concerns(&preview.address)) {
-            self.preview = None;
-        }
-        if let Place::Question(opened) = &self.place
-            && concerns(&opened.shown.address())
-            && let Err(why) = self.sender.still_waits(&opened.shown)
-        {
-            self.gone(why);
-        }
+        self.look_again_at(concerns);
         if rounds || anything {
             let is_looked_at = matches!(self.place, Place::Outcomes(_));
             let news = self.sent.hear_ends(self.sender, is_looked_at);
             self.take_in(news);
             if let Place::Outcomes(outcomes) = &mut self.place {
-                outcomes.grow_old();
+                outcomes.old_since.get_or_insert_with(Instant::now);
             }
         }
         // A run may have claimed the answer that could still be taken back.
@@ -305,7 +297,7 @@ impl<'a> App<'a> {
 
     /// The draft for a question that is being opened. Tells the person where an earlier draft comes from.
     fn draft_of(&mut self, at: &RoundAt, shown: &ShownQuestion) -> Option<Draft> {
-        if let Some(draft) = self.keeping.take(at) {
+        if let Some(draft) = self.keeping.drafts.remove(at) {
             return Some(draft);
         }
         let (draft, news) = self.sent.take_unconfirmed(at);
@@ -330,19 +322,22 @@ impl<'a> App<'a> {
     /// Takes in the reports of other machines. Returns true if the screen must change.
     pub fn follow_others(&mut self) -> bool {
         let Some(changes) = self.heard.follow(self.sender.others) else { return false };
-        if self.preview.as_ref().is_some_and(|preview| changes.contains(&preview.address)) {
-            self.preview = None;
-        }
-        if let Place::Question(opened) = &self.place
-            && changes.contains(&opened.shown.address())
-            && let Err(why) = self.sender.still_waits(&opened.shown)
-        {
-            self.gone(why);
-        }
+        self.look_again_at(|address| changes.contains(address));
         changes.into_iter().for_each(|address| self.waiting.changed(address));
         self.hear_of_offers();
         self.open_wanted();
         true
+    }
+
+    /// Takes in that the questions at these addresses may have changed: one may be previewed or open.
+    fn look_again_at(&mut self, has_changed: impl Fn(&Address) -> bool) {
+        self.preview.take_if(|preview| has_changed(&preview.address));
+        if let Place::Question(opened) = &self.place
+            && has_changed(&opened.shown.address())
+            && let Err(why) = self.sender.still_waits(&opened.shown)
+        {
+            self.gone(why);
+        }
     }
 
     fn hear_of_offers(&mut self) {
@@ -413,11 +408,6 @@ impl<'a> App<'a> {
         }
     }
 
-    /// The time when [`Self::keep_drafts`] has work to do.
-    pub fn keeps_at(&self) -> Option<Instant> {
-        self.keeping.keeps_at()
-    }
-
     /// Returns what is to be stored of the answer that is being written to the open question, with the text of an open window.
     fn open_draft(&self) -> Open {
         let Place::Question(opened) = &self.place else { return None };
@@ -432,8 +422,8 @@ impl<'a> App<'a> {
     fn leave(&mut self) {
         self.gate.forget();
         match std::mem::replace(&mut self.place, Place::List) {
-            Place::Question(opened) => self.keeping.put(opened.shown.at(), opened.draft),
-            Place::Gone(gone) => self.keeping.lose(gone.kept),
+            Place::Question(opened) => drop(self.keeping.drafts.insert(opened.shown.at(), opened.draft)),
+            Place::Gone(gone) => self.keeping.lost.extend(gone.kept),
             _ => {}
         }
     }

@@ -20,12 +20,12 @@ pub type Open = Option<(RoundAt, Option<KeptDraft>)>;
 /// The drafts.
 #[derive(Debug, Default)]
 pub struct Keeping {
-    drafts: HashMap<RoundAt, Draft>,
+    pub drafts: HashMap<RoundAt, Draft>,
     /// The drafts on disk that were written or read here.
     on_disk: HashMap<RoundAt, KeptDraft>,
     unkept: Option<Unkept>,
     /// The drafts of vanished questions that were not stored.
-    lost: Vec<KeptDraft>,
+    pub lost: Vec<KeptDraft>,
 }
 
 /// The time since which drafts are not on disk, and the time of the last change.
@@ -36,14 +36,9 @@ struct Unkept {
 }
 
 impl Keeping {
-    /// Keeps the draft of a question that is left.
-    pub fn put(&mut self, at: RoundAt, draft: Draft) {
-        self.drafts.insert(at, draft);
-    }
-
     /// Makes an answer that was taken back the draft again.
     pub fn put_again(&mut self, at: RoundAt, draft: Draft) {
-        self.put(at, draft);
+        self.drafts.insert(at, draft);
         self.changed();
     }
 
@@ -51,11 +46,6 @@ impl Keeping {
     pub fn put_if_none(&mut self, at: RoundAt, draft: Draft) {
         self.drafts.entry(at).or_insert(draft);
         self.changed();
-    }
-
-    /// Takes out the draft of a question that is opened.
-    pub fn take(&mut self, at: &RoundAt) -> Option<Draft> {
-        self.drafts.remove(at)
     }
 
     /// The draft on disk, and the time since when it is there.
@@ -74,11 +64,6 @@ impl Keeping {
             None if kept_drafts::is_kept(at) => words(&KeptDraft::find(at, &question()?)?.0),
             None => None,
         }
-    }
-
-    /// Keeps the draft of a question that vanished.
-    pub fn lose(&mut self, kept: Option<KeptDraft>) {
-        self.lost.extend(kept);
     }
 
     /// Notes that a key or a paste may have changed the open question's draft.

@@ -239,7 +239,7 @@ impl App<'_> {
         let is_in_a_word = self.goes_on_with_a_word(key.code, KEYS_OF_LIST);
         match key.code {
             KeyCode::Char('q') => return self.leave_unless(is_in_a_word),
-            KeyCode::Esc if self.waiting.marks() > 0 => self.waiting.unmark_all(),
+            KeyCode::Esc if !self.waiting.marked.is_empty() => self.waiting.marked.clear(),
             KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
             KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
             KeyCode::Char('?') => self.help = Some(0),
@@ -256,7 +256,7 @@ impl App<'_> {
                 self.waiting.mark_chosen();
                 self.waiting.step(1);
             }
-            KeyCode::Char('d') if self.waiting.marks() > 0 => self.ask_to_decline_marked(),
+            KeyCode::Char('d') if !self.waiting.marked.is_empty() => self.ask_to_decline_marked(),
             KeyCode::Char('u') => self.ask_to_undo(Vec::new(), told_undo),
             KeyCode::Enter => self.open_unless_strayed(),
             KeyCode::Char(c @ ('d' | 'b')) if self.open_chosen() => {
@@ -309,7 +309,7 @@ impl App<'_> {
                 self.keep_drafts();
                 match kept {
                     Some(kept) if is_all => self.keeping.forget(&kept.at()),
-                    kept => self.keeping.lose(kept),
+                    kept => self.keeping.lost.extend(kept),
                 }
                 return self.act(act);
             }
@@ -356,8 +356,8 @@ impl App<'_> {
             KeyCode::Down | KeyCode::Char('j') => log.step(1),
             KeyCode::PageUp => log.step(-PAGE),
             KeyCode::PageDown => log.step(PAGE),
-            KeyCode::Home | KeyCode::Char('g') => log.scroll_to_end(false),
-            KeyCode::End | KeyCode::Char('G') => log.scroll_to_end(true),
+            KeyCode::Home | KeyCode::Char('g') => log.step(-isize::MAX),
+            KeyCode::End | KeyCode::Char('G') => log.step(isize::MAX),
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('m') => return self.give_or_take_mouse(),
             KeyCode::Esc | KeyCode::Tab | KeyCode::Char('q') | KeyCode::Enter => self.close_log(),

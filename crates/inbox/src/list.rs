@@ -47,7 +47,7 @@ pub struct WaitingList {
     holds: Holds,
     /// The number of rows that were on the screen.
     pub page: Cell<isize>,
-    marked: BTreeSet<Address>,
+    pub marked: BTreeSet<Address>,
     /// The last typed reason to decline the marked questions.
     pub why_declined: String,
     /// The number of questions that were read, for tests.
@@ -201,10 +201,6 @@ impl WaitingList {
         }
     }
 
-    pub fn is_marked(&self, address: &Address) -> bool {
-        self.marked.contains(address)
-    }
-
     /// Marks the chosen row, or removes its mark.
     pub fn mark_chosen(&mut self) {
         if let Some(chosen) = self.chosen().map(|row| row.address.clone())
@@ -214,21 +210,8 @@ impl WaitingList {
         }
     }
 
-    pub fn unmark(&mut self, address: &Address) {
-        self.marked.remove(address);
-    }
-
-    pub fn unmark_all(&mut self) {
-        self.marked.clear();
-    }
-
-    /// The number of marked rows, including those that the filter hides.
-    pub fn marks(&self) -> usize {
-        self.marked.len()
-    }
-
     /// The marked rows, in order.
-    pub fn marked(&self) -> Vec<Rc<Row>> {
+    pub fn marked_rows(&self) -> Vec<Rc<Row>> {
         self.rows.values().filter(|row| self.marked.contains(&row.address)).cloned().collect()
     }
 }
@@ -340,14 +323,14 @@ mod tests {
         place.waiting.mark_chosen();
         place.ask("first", 9);
         place.read_all();
-        assert_eq!((place.chosen(), place.waiting.marks()), ("w2", 1));
+        assert_eq!((place.chosen(), place.waiting.marked.len()), ("w2", 1));
         place.waiting.set_filter("w3".into());
-        assert_eq!((place.chosen(), place.waiting.marks(), place.waiting.marked().len()), ("w3", 1, 1));
+        assert_eq!((place.chosen(), place.waiting.marked.len(), place.waiting.marked_rows().len()), ("w3", 1, 1));
         place.waiting.clear_filter();
         let path = place.mailbox.document(Folder::Pending, &"w2".parse().unwrap());
         askbox_mailbox::disk::remove(&path).unwrap();
         place.waiting.changed("w2".parse().unwrap());
         place.read();
-        assert_eq!((place.chosen(), place.waiting.marks()), ("w3", 0));
+        assert_eq!((place.chosen(), place.waiting.marked.len()), ("w3", 0));
     }
 }

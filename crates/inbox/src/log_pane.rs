@@ -72,15 +72,10 @@ impl LogPane {
         thread::locked(&self.written).is_over
     }
 
-    /// Scrolls by this many lines; a negative number leads to older ones.
+    /// Scrolls by this many lines; a negative number leads to older ones. At the newest one it follows the log again.
     pub fn step(&mut self, by: isize) {
         let most = thread::locked(&self.written).lines.len().saturating_sub(1);
         self.back = self.back.saturating_add_signed(-by).min(most);
-    }
-
-    /// Scrolls to the oldest line, or to the newest one, which follows the log again.
-    pub fn scroll_to_end(&mut self, newest: bool) {
-        self.step(if newest { isize::MAX } else { -isize::MAX });
     }
 }
 

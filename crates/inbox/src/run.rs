@@ -138,7 +138,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             (dirty, drawn) = (false, Some(Instant::now()));
         }
         if !app.picture_is_old {
-            let until = [app.reads_at(), app.keeps_at(), right_until].into_iter().flatten().min();
+            let until = [app.reads_at(), app.keeping.keeps_at(), right_until].into_iter().flatten().min();
             waking.sleep(until)?;
         }
         if waking.is_over() {
@@ -181,7 +181,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             }
             app.typed();
         }
-        if app.keeps_at().is_some_and(|at| at <= Instant::now()) {
+        if app.keeping.keeps_at().is_some_and(|at| at <= Instant::now()) {
             app.keep_drafts();
             // Storing the drafts may have produced a message.
             dirty = true;

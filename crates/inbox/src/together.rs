@@ -21,12 +21,12 @@ impl App<'_> {
     /// Asks for the reason to decline the marked questions. Each offer to another machine takes a connection, so the number of those is
     /// limited.
     pub(super) fn ask_to_decline_marked(&mut self) {
-        let there = self.waiting.marked().iter().filter(|row| row.address.host.is_some()).count();
+        let there = self.waiting.marked_rows().iter().filter(|row| row.address.host.is_some()).count();
         if there > DECLINED_ELSEWHERE {
             self.said = format!("at most {DECLINED_ELSEWHERE} questions of other machines are declined at once, and {there} are marked");
             return;
         }
-        self.ask(Purpose::DeclineMarked(self.waiting.marks()), None);
+        self.ask(Purpose::DeclineMarked(self.waiting.marked.len()), None);
     }
 
     /// The marked questions as the list shows them now, with the drafts that are not sent.
@@ -36,7 +36,7 @@ impl App<'_> {
             Named { address, question: row.facts.question, headline: row.headline.clone(), draft }
         };
         AtStake::DeclinedTogether {
-            questions: self.waiting.marked().into_iter().map(named).collect(),
+            questions: self.waiting.marked_rows().into_iter().map(named).collect(),
             why: self.waiting.why_declined.clone(),
         }
     }
@@ -65,7 +65,7 @@ impl App<'_> {
 
     /// Declines the marked questions if they are exactly those that the person was told. Otherwise tells the person again.
     pub(super) fn decline_marked(&mut self) {
-        if self.waiting.marks() == 0 {
+        if self.waiting.marked.is_empty() {
             self.gate.forget();
             "none of these questions waits any more".clone_into(&mut self.said);
             return;
@@ -105,7 +105,7 @@ impl App<'_> {
                     } else {
                         declined.push(sent.at.clone());
                     }
-                    self.waiting.unmark(&row.address);
+                    self.waiting.marked.remove(&row.address);
                     self.sent.all.push(SentAnswer::new(sent, None));
                 }
                 Err(e) => failed = Some(sender::in_one_line(e)),

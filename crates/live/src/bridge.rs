@@ -71,7 +71,7 @@ impl Bridge<'_> {
     fn pass_until_end(&mut self, lines: &Receiver<Vec<u8>>) -> Result<()> {
         loop {
             // Without a dialog, only a line brings work.
-            let line = match self.dialogs.is_empty() {
+            let line = match self.dialogs.open.is_empty() {
                 true => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 false => lines.recv_timeout(LOOK_EVERY),
             };
@@ -87,7 +87,7 @@ impl Bridge<'_> {
             }
             self.dialogs.look(self.desk, &mut self.asker)?;
             self.asker.way.send_again()?.into_iter().for_each(|told| self.handle(told));
-            self.asker.requests.retain(|id, _| self.dialogs.has(id));
+            self.asker.requests.retain(|id, _| self.dialogs.open.contains_key(id));
         }
     }
 
@@ -95,7 +95,7 @@ impl Bridge<'_> {
         let (desk, dialogs) = (self.desk, &mut self.dialogs);
         match told {
             Incoming::Asked(asked) => match programs::read(self.asker.program, *asked) {
-                Ok((id, request)) if dialogs.has(&id) => {
+                Ok((id, request)) if dialogs.open.contains_key(&id) => {
                     if self.asker.requests.insert(id.clone(), request.clone()) != Some(request) {
                         dialogs.leave(desk, &id, CHANGED);
                     }

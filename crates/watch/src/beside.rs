@@ -147,7 +147,7 @@ impl Companion {
 
     /// When to call [`Self::keep_at_work`] again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.pauses.end().filter(|_| self.command.is_some() && self.program.is_none())
+        self.pauses.until.filter(|_| self.command.is_some() && self.program.is_none())
     }
 }
 

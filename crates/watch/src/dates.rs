@@ -1,7 +1,7 @@
 //! The dates when a watcher has something to do although no message came.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::messages::Options;
@@ -31,7 +31,7 @@ pub(super) struct Dates {
     /// Expiries, reminders and retries, as far as their dates are known.
     timers: BTreeSet<Timer>,
     /// Paths to look at again, and when.
-    look_again_at: HashMap<PathBuf, Instant>,
+    pub(super) look_again_at: HashMap<PathBuf, Instant>,
     next_look_around: Instant,
     look_around_every: Duration,
 }
@@ -102,11 +102,6 @@ impl Dates {
     pub(super) fn due_paths(&self) -> Vec<PathBuf> {
         let now = Instant::now();
         self.look_again_at.iter().filter(|(_, at)| **at <= now).map(|(p, _)| p.clone()).collect()
-    }
-
-    /// Notes that a path is being looked at.
-    pub(super) fn forget_path(&mut self, path: &Path) {
-        self.look_again_at.remove(path);
     }
 
     pub(super) fn is_time_to_look_around(&self) -> bool {

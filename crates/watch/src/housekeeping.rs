@@ -35,7 +35,7 @@ impl Housekeeping {
     /// Begins the work if it is time for it. Looks at the time of one file.
     pub(super) fn keep_house(&mut self, served: &Served) {
         let now = SystemTime::now();
-        if served.by_service() && self.kept.is_none_or(|kept| now.duration_since(kept).is_ok_and(|since| since >= KEPT_EVERY)) {
+        if served.scope.is_service() && self.kept.is_none_or(|kept| now.duration_since(kept).is_ok_and(|since| since >= KEPT_EVERY)) {
             self.kept = Some(now);
             let (mailbox, config) = (served.mailbox.clone(), served.config.clone());
             let _detached = thread::start(move || {
@@ -43,7 +43,7 @@ impl Housekeeping {
                 waiting_sessions::keep(&mailbox, &config);
             });
         }
-        let Some(age) = served.config.history.archive.0.filter(|_| served.by_service()) else { return };
+        let Some(age) = served.config.history.archive.0.filter(|_| served.scope.is_service()) else { return };
         if self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }

@@ -10,7 +10,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 #[derive(Debug, Default)]
 pub struct Pauses {
     failures: u32,
-    until: Option<Instant>,
+    /// The end of the pause after the last start.
+    pub until: Option<Instant>,
 }
 
 impl Pauses {
@@ -28,10 +29,5 @@ impl Pauses {
     /// True during a pause.
     pub fn is_on(&self) -> bool {
         self.until.is_some_and(|at| at > Instant::now())
-    }
-
-    /// The end of the last pause; `None` before the first start.
-    pub fn end(&self) -> Option<Instant> {
-        self.until
     }
 }

@@ -49,11 +49,6 @@ impl Served {
         Self { mailbox, config, scope }
     }
 
-    /// True if the watcher is the service.
-    pub(super) fn by_service(&self) -> bool {
-        self.scope.is_service()
-    }
-
     /// True if the watcher serves a workflow.
     pub(super) fn serves(&self, workflow: &WorkflowId) -> bool {
         self.scope.serves(&self.mailbox, workflow)

@@ -64,11 +64,11 @@ impl<'a> Watcher<'a> {
         }
         let served = Served::new(mailbox, config, options.scope.clone());
         let companion = |name, role, is_wanted: bool| {
-            if is_wanted && served.by_service() { Companion::new(name, role, &served.mailbox) } else { Companion::default() }
+            if is_wanted && served.scope.is_service() { Companion::new(name, role, &served.mailbox) } else { Companion::default() }
         };
         Ok(Self {
             launches: Launches::new(&served, &sender),
-            news: if served.by_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
+            news: if served.scope.is_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
             traces: companion("askbox-outgoing", "traces", served.config.traces.are_sent()),
             codex: companion("askbox-live", "codex", served.config.live.codex),
             questions: Questions::new(&served.mailbox),
@@ -85,20 +85,20 @@ impl<'a> Watcher<'a> {
 
     /// Watches until a message says stop or the mailbox is gone. Calls `ready` once, after the first look at everything.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
-        if self.served.by_service() {
+        if self.served.scope.is_service() {
             questions::complete_all_posts(&self.served, &mut self.dates);
         }
         self.keep_news_at_work();
         self.launches.gate.count_recent_failures();
         self.look_at_everything(true, false);
-        if self.served.by_service() {
+        if self.served.scope.is_service() {
             self.launches.gate.report_pause();
         }
         self.launches.launch(&self.served, &mut self.dates);
         self.questions.mark_noted(&self.served);
         tracing::info!(event = "watching", "{}", self.served.mailbox.root().display());
         ready();
-        if self.served.by_service() {
+        if self.served.scope.is_service() {
             questions::remove_left_over_files(&self.served.mailbox);
         }
         self.housekeeping.keep_house(&self.served);
@@ -137,7 +137,7 @@ impl<'a> Watcher<'a> {
             due_dates::handle_due(&mut dues, &mut self.launches, &mut self.events);
             self.parents.wake_changed(&self.served, &mut self.dates, &mut self.launches);
             if self.dates.is_time_to_look_around() {
-                if !self.served.by_service() && presence::anybody(&self.served.mailbox)? {
+                if !self.served.scope.is_service() && presence::anybody(&self.served.mailbox)? {
                     return Ok(Left::ToService);
                 }
                 self.look_at_everything(false, self.connection.polls);
@@ -163,7 +163,7 @@ impl<'a> Watcher<'a> {
 
     fn next_deadline(&self) -> Instant {
         let of_reports = self.reports.metrics.deadline().filter(|_| !self.connection.is_later());
-        let waits = self.launches.deadline().into_iter().chain(of_reports).chain(self.news.deadline());
+        let waits = self.launches.deadline().into_iter().chain(of_reports).chain(self.news.retry_at);
         let waits = waits.chain(self.traces.deadline()).chain(self.codex.deadline());
         waits.fold(self.dates.next(), Instant::min)
     }
@@ -221,7 +221,7 @@ impl Watcher<'_> {
         let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };
         let name = whole_name.to_str().unwrap_or_default();
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.served.mailbox.folder(*f)));
-        if !self.served.by_service() && !folder.and_then(|folder| workflow_of(folder, name)).is_some_and(|w| self.served.serves(&w)) {
+        if !self.served.scope.is_service() && !folder.and_then(|folder| workflow_of(folder, name)).is_some_and(|w| self.served.serves(&w)) {
             return;
         }
         if let Some(workflow) = folder.and_then(|folder| workflow_of(folder, name)) {
@@ -262,7 +262,7 @@ impl Watcher<'_> {
     /// Looks at the paths whose time for another look has come.
     pub(super) fn look_again(&mut self) {
         for path in &self.dates.due_paths() {
-            self.dates.forget_path(path);
+            self.dates.look_again_at.remove(path);
             match path.file_name().and_then(OsStr::to_str).filter(|name| name.starts_with('.')) {
                 Some(hidden) => questions::complete_post(&self.served, &mut self.dates, hidden),
                 None => self.look_at(path),

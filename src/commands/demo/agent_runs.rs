@@ -12,6 +12,7 @@ use askbox_agent::stream::Interpreter;
 use askbox_agent::stream::lines::BoundedLines;
 use askbox_agent::{Event, StreamItem};
 use askbox_mailbox::{Error, FolderWatch, IoContext, Lock, Mailbox, Result, RoundId, SessionId, time};
+use askbox_run::view::tail::EventTail;
 use askbox_run::{Standing, Teller, record};
 
 /// The maximum time that the relaunched agent may take.
@@ -48,22 +49,13 @@ pub(super) fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()
     let folder = record::folder(mailbox, round, 1);
     let folder_watch = FolderWatch::new(&folder)?;
     let deadline = Instant::now() + TIME_LIMIT;
-    let mut seen = 0;
+    let mut events = EventTail::new(folder.join("events.jsonl"));
     loop {
         // The status is read before the events, so that none of the last events is missed.
         let status = Teller::of_states(mailbox).of_workflow(&round.workflow)?;
-        let log = folder.join("events.jsonl");
-        let events = match std::fs::read_to_string(&log) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            other => other.io("read", &log)?,
-        };
-        let whole = events.rfind('\n').map_or(0, |at| at + 1);
-        for line in events[seen..whole].lines() {
-            let read = serde_json::from_str(line)
-                .map_err(|e| Error::failed(format!("a line of events.jsonl is not an event: {e}"), "report this"))?;
+        while let Some((_, read)) = events.next_event()? {
             event(&read)?;
         }
-        seen = whole;
         match status.state {
             Standing::Delivered => {
                 // The supervisor writes the audit log's last line once the round is closed, and releases its lock at its end.

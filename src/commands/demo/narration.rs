@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use askbox_agent::{Event, EventKind};
+pub(super) use askbox_cli::program::print;
 use askbox_cli::{PersonsDecision, program};
 use askbox_inbox as inbox;
 use askbox_inbox::Asked;
@@ -36,10 +37,6 @@ pub(super) fn file(path: &Path) -> Result<()> {
     command(&format!("cat {}", text::shell_quote(&path.display().to_string())))?;
     let content = std::fs::read_to_string(path).io("read", path)?;
     content.lines().try_for_each(|line| print(&format!("   {line}\n")))
-}
-
-pub(super) fn print(words: &str) -> Result<()> {
-    program::print(words)
 }
 
 pub(super) fn what_next() -> Result<()> {

@@ -21,7 +21,8 @@ pub struct Stage {
     pub agent_args: Vec<&'static str>,
     /// The address of the scripted API, if the agent is `ask-agent`.
     api: Option<String>,
-    root: PathBuf,
+    /// The temporary folder.
+    pub root: PathBuf,
     path: OsString,
     pace: u64,
 }
@@ -62,11 +63,6 @@ impl Stage {
             std::fs::write(&path, content).io("write", &path)?;
         }
         Ok(stage)
-    }
-
-    /// The temporary folder.
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 
     /// The mailbox.

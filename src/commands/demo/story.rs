@@ -32,15 +32,15 @@ pub fn run(args: &Demo) -> Result<u8> {
     let pace = if has_person { PACE } else { 0 };
     let api = if args.agent { Some(scripted_api::start(Duration::from_millis(pace))?) } else { None };
     let stage = Stage::new(pace, agent::GUIDE, api)?;
-    inbox::keep_drafts_in(stage.root().join("drafts"));
+    inbox::keep_drafts_in(stage.root.join("drafts"));
     let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person, args.agent));
     let_signal_end();
-    let root = stage.root().display();
+    let root = stage.root.display();
     match &done {
         Ok(_) if args.keep => {
             print(&format!("\nAll files are kept in {root}; use this mailbox with: export ASKBOX_DIR={root}/questions\n"))?
         }
-        Ok(End::Reached) => remove(stage.root())?,
+        Ok(End::Reached) => remove(&stage.root)?,
         // The terminal was closed: reading from it fails before the signal arrives. Nobody is there to look at the files, so they are
         // removed.
         Err(_) | Ok(End::Interrupted) if has_person && !program::is_interactive() => {
@@ -48,7 +48,7 @@ pub fn run(args: &Demo) -> Result<u8> {
             return Ok(128 + 1); // as SIGHUP ends it
         }
         Ok(End::Left | End::Interrupted) => {
-            remove(stage.root())?;
+            remove(&stage.root)?;
             print("The demo has ended early, and its files are removed.\n")?;
         }
         // After a failure, the files show what happened.

@@ -116,7 +116,7 @@ impl Rest {
     pub fn new(stage: &Stage) -> Self {
         let mut stop = stage.program("relaunch");
         stop.args(["stop", "--now", "--grace", "1s", agent::WORKFLOW]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self { root: stage.root().to_path_buf(), stop }
+        Self { root: stage.root.clone(), stop }
     }
 
     /// Ends the run and removes the folder.

@@ -82,7 +82,9 @@ impl Change {
             check_writable(&self.path)?;
         }
         record.note_folders_above(&self.path);
-        let mut written = record.written_to(&self.path).cloned().unwrap_or_else(|| Written {
+        // A file that was removed in the meantime counts as new again.
+        let known = record.written_to(&self.path).filter(|_| self.before.is_some()).cloned();
+        let mut written = known.unwrap_or_else(|| Written {
             part: self.part,
             path: self.path.clone(),
             is_new: self.before.is_none(),
@@ -90,10 +92,6 @@ impl Change {
             added: Vec::new(),
             variables: Vec::new(),
         });
-        // A file that was removed in the meantime counts as new again.
-        if self.before.is_none() {
-            (written.is_new, written.added, written.variables) = (true, Vec::new(), Vec::new());
-        }
         written.sha256 = self.variables.is_empty().then(|| hash(&self.after));
         // Forget texts that are not in the file: an interrupted setup did not add them, or the person has removed them.
         let there = String::from_utf8_lossy(self.before.as_deref().unwrap_or_default());

@@ -167,10 +167,5 @@ fn added(text: &str, keys: &[&LiveKey]) -> Added {
             return Added { at, text: lines, ..Added::default() };
         }
     }
-    let space = match text {
-        "" => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    };
-    Added { at: text.len(), text: format!("{space}[live]\n{lines}"), ..Added::default() }
+    Added { at: text.len(), text: format!("{}[live]\n{lines}", wanted::space_behind(text)), ..Added::default() }
 }

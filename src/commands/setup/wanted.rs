@@ -144,14 +144,7 @@ pub(super) fn section() -> Result<Wanted> {
         if text.lines().any(|line| line.trim_start_matches('\u{FEFF}') == heading) {
             return None;
         }
-        let space = if text.is_empty() {
-            ""
-        } else if text.ends_with('\n') {
-            "\n"
-        } else {
-            "\n\n"
-        };
-        let added = Added { at: text.len(), text: format!("{space}{}", claude_md::SECTION), ..Added::default() };
+        let added = Added { at: text.len(), text: format!("{}{}", space_behind(&text), claude_md::SECTION), ..Added::default() };
         Some(addition(Part::ClaudeMd, path, before, added, "adds the section that `askbox init --claude-md` prints".to_owned()))
     }))
 }
@@ -186,19 +179,20 @@ pub(super) fn text_of(path: &Path) -> std::result::Result<(PathBuf, Option<Strin
     Ok((own, text))
 }
 
+/// What leaves an empty line between this text and an addition at its end.
+pub(super) fn space_behind(text: &str) -> &'static str {
+    match text {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
+}
+
 pub(super) fn addition(part: Part, path: PathBuf, before: Option<String>, added: Added, what: String) -> Change {
     let mut after = before.clone().unwrap_or_default();
     after.replace_range(added.at..added.at + added.replaces.len(), &added.text);
     let what = if before.is_none() { format!("new: {what}") } else { what };
-    Change {
-        part,
-        path,
-        before: before.map(String::into_bytes),
-        after: after.into_bytes(),
-        added: Some(added),
-        variables: Vec::new(),
-        what,
-    }
+    Change { added: Some(added), ..Change::whole(part, path, before.map(String::into_bytes), &after, what) }
 }
 
 macro_rules! files {

@@ -21,7 +21,7 @@ fn stream(world: &ClaudeWorld, steps: &Value) -> (Mailbox, Run, DelegatedRun) {
         program: world.path("bin/claude").display().to_string(),
         allowed_tools: vec!["Bash".into()],
         env: world.env().iter().cloned().chain([("PATH".into(), world.path_of_a_user())]).collect(),
-        ..config.runner(None).expect("the built-in one").1
+        ..config.runner.find(None).expect("the built-in one").1
     };
     config.runner.named.insert("claude".into(), runner);
     let prompt = format!("The task of the walnut. @@{steps}");

@@ -67,7 +67,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
         };
     }
     match &app.place {
-        Place::List if app.waiting.marks() > 0 => {
+        Place::List if !app.waiting.marked.is_empty() => {
             vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
         }
         Place::List if app.waiting.shown().is_empty() => {

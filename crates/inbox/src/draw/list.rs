@@ -42,7 +42,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
         let y = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         app.targets.borrow_mut().add(Rect { y, height: 1, ..area }, Target::Row(row.address.clone()));
         let is_chosen = from + n == app.waiting.at;
-        let mark = if app.waiting.is_marked(&row.address) { "*" } else { " " };
+        let mark = if app.waiting.marked.contains(&row.address) { "*" } else { " " };
         let mut words = vec![(format!("{}{mark}", if is_chosen { ">" } else { " " }), ACCENT)];
         words.extend(widths.line(row, cells, &search));
         let line = fitted(&words, columns);

@@ -61,10 +61,10 @@ pub struct Picture {
 /// Draws the whole screen. If it cannot show all of a decision, it only says that.
 pub fn all(frame: &mut Frame<'_>, app: &App<'_>) -> Picture {
     let (area, clock) = (frame.area(), Clock::new());
-    app.targets.borrow_mut().clear();
+    app.targets.borrow_mut().0.clear();
     let shown = if area.width < LEAST.0 || area.height < LEAST.1 { Shown::TooLittle } else { parts(frame, area, app, &clock) };
     if shown == Shown::TooLittle {
-        app.targets.borrow_mut().clear();
+        app.targets.borrow_mut().0.clear();
         frame.render_widget(Clear, area);
         frame.render_widget(Paragraph::new(wrapped(&app.too_small(), area.width.into())), area);
     } else if let Some(scrolled) = app.help {

@@ -20,7 +20,7 @@ pub struct Machines {
     /// The databases, which name their machines themselves.
     ways: Vec<WayView>,
     /// The progress of the answers that were offered from here.
-    offers: HashMap<Uuid, Progress>,
+    pub offers: HashMap<Uuid, Progress>,
     /// The reason why no machine is shown.
     problem: Option<String>,
     /// True if it is known which machines exist.
@@ -86,11 +86,6 @@ impl Machines {
     pub fn question(&self, host: &HostName, workflow: &WorkflowId) -> Option<&Arc<RemoteQuestion>> {
         let questions = &self.machine(host)?.questions;
         questions.get(questions.binary_search_by(|question| question.workflow.cmp(workflow)).ok()?)
-    }
-
-    /// Returns how far an answer has come that was sent from here to another machine.
-    pub fn progress(&self, offer: Uuid) -> Option<&Progress> {
-        self.offers.get(&offer)
     }
 
     /// True if this machine is being asked: it was not reached yet, and no attempt has failed.

@@ -74,12 +74,12 @@ impl FromHere {
                 continue;
             }
             let id = offer.offered.id;
-            let told = match now.progress(id) {
+            let told = match now.offers.get(&id) {
                 // Its machine has since reported how the question ended, and this offer was not the reason.
                 Some(Progress::Unconfirmed(_)) => others.lost_to(&given.at, id).map(|said| lost(id, said)),
                 _ => None,
             };
-            let Some(told) = told.as_ref().or(now.progress(id)).filter(|told| **told != offer.progress) else { continue };
+            let Some(told) = told.as_ref().or(now.offers.get(&id)).filter(|told| **told != offer.progress) else { continue };
             offer.progress = told.clone();
             // The person may have seen that the offer was not confirmed, but not this new state.
             offer.was_seen = is_looked_at;

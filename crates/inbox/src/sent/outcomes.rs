@@ -24,7 +24,7 @@ pub struct Outcomes {
     pub rows: Vec<Outcome>,
     pub at: usize,
     /// The time since which the rows may be out of date.
-    old_since: Option<Instant>,
+    pub old_since: Option<Instant>,
 }
 
 /// The state of an answered round.
@@ -73,11 +73,6 @@ impl Outcomes {
         let mut outcomes = Self { rows, at, old_since: None };
         outcomes.look_at_chosen(mailbox);
         outcomes
-    }
-
-    /// Notes that a round may have changed its state.
-    pub fn grow_old(&mut self) {
-        self.old_since.get_or_insert_with(Instant::now);
     }
 
     /// The time to read the rounds again.

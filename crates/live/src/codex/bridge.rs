@@ -86,7 +86,7 @@ impl<'a> Bridge<'a> {
     /// Waits for messages, handles them, and does what is due.
     fn pass(&mut self) -> Result<()> {
         let rest = if self.waking.has_threads { READY } else { REST };
-        let mut wait = if self.dialogs.is_empty() && self.waiting.is_empty() { rest } else { LOOK_EVERY };
+        let mut wait = if self.dialogs.open.is_empty() && self.waiting.is_empty() { rest } else { LOOK_EVERY };
         for _ in 0..AT_ONCE {
             let Some(message) = self.asker.client.receive(wait)? else { break };
             self.handle(message)?;
@@ -98,7 +98,7 @@ impl<'a> Bridge<'a> {
             self.resume(thread, true)?;
         }
         self.dialogs.look(self.desk, &mut self.asker)?;
-        self.asker.open.retain(|key, _| self.dialogs.has(key));
+        self.asker.open.retain(|key, _| self.dialogs.open.contains_key(key));
         match self.waking.tick(self.desk) {
             Some((job, (method, params))) => self.asker.request(method, params, Subject::Wake(job)),
             None => Ok(()),
@@ -211,7 +211,7 @@ impl<'a> Bridge<'a> {
         // No dialog of the session is open any more. Other signs tell what became of a reply.
         self.dialogs.end_all(self.desk, CODEX.answered, |(of, _)| *of == thread);
         let is_at_rest = matches!(status, Status::Resting | Status::NotLoaded);
-        if is_at_rest && !self.dialogs.keys().any(|(of, _)| *of == thread) && self.asker.threads.remove(&thread) {
+        if is_at_rest && !self.dialogs.open.keys().any(|(of, _)| *of == thread) && self.asker.threads.remove(&thread) {
             // Otherwise the daemon would keep the session loaded for this client.
             self.asker.request("thread/unsubscribe", json!({ "threadId": thread }), Subject::Other("thread/unsubscribe"))?;
         }

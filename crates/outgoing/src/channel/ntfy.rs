@@ -64,7 +64,7 @@ pub(in crate::channel) struct Listener {
 impl Listener {
     /// When to call [`Self::open`] again.
     fn deadline(&self) -> Option<Instant> {
-        self.pauses.end().filter(|_| !self.is_open)
+        self.pauses.until.filter(|_| !self.is_open)
     }
 
     fn may_open(&self) -> bool {

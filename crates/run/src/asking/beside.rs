@@ -235,7 +235,8 @@ impl Dialog {
 
 /// The dialogs of one process of a program.
 pub struct Dialogs<K> {
-    open: HashMap<K, Dialog>,
+    /// Each by its name.
+    pub open: HashMap<K, Dialog>,
 }
 
 impl<K> Default for Dialogs<K> {
@@ -245,24 +246,9 @@ impl<K> Default for Dialogs<K> {
 }
 
 impl<K: Eq + Hash> Dialogs<K> {
-    /// True if there is none.
-    pub fn is_empty(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    /// Their names.
-    pub fn keys(&self) -> impl Iterator<Item = &K> {
-        self.open.keys()
-    }
-
-    /// True if this dialog is open.
-    pub fn has(&self, key: &K) -> bool {
-        self.open.contains_key(key)
-    }
-
     /// A dialog opens. Nothing is done if it is open already.
     pub fn open(&mut self, desk: Desk<'_>, key: K) {
-        if self.open.len() >= MOST && !self.has(&key) {
+        if self.open.len() >= MOST && !self.open.contains_key(&key) {
             return desk.not_asked("too many dialogs of this session are open");
         }
         self.open.entry(key).or_insert_with(|| Dialog::new(desk.config.live.grace.0));

@@ -50,7 +50,7 @@ impl Launches {
 
     /// Puts an answered workflow into the queue.
     pub(crate) fn enqueue(&mut self, served: &Served, workflow: &WorkflowId) {
-        if self.queue.contains(workflow) {
+        if self.queue.known.contains(workflow) {
             return;
         }
         match read_question::answered_at(&served.mailbox.document(Folder::Answered, workflow)) {
@@ -90,7 +90,7 @@ impl Launches {
 
     /// The number of runs that wait to be launched.
     pub(crate) fn waiting(&self) -> usize {
-        self.ready.len() + self.queue.len()
+        self.ready.len() + self.queue.order.len()
     }
 
     /// When to call [`Self::launch`] again.
@@ -101,13 +101,13 @@ impl Launches {
     /// Reports to the breaker how a run has ended, and returns the run. Two watchers may each have started a supervisor. If the other
     /// watcher's supervisor owns the run, the run has not ended.
     pub(super) fn observe_end(&mut self, served: &Served, round: &RoundId) -> Option<Run> {
-        self.supervisors.ended(round);
+        self.supervisors.live.remove(round);
         if supervisors::is_supervised(&served.mailbox, round) {
             return None;
         }
         let latest = log::ok(record::latest(&served.mailbox, round)).flatten();
         if let Some(run) = &latest {
-            if served.by_service() {
+            if served.scope.is_service() {
                 log_end(run);
             }
             self.gate.observe(std::slice::from_ref(run));
@@ -137,17 +137,13 @@ fn log_end(run: &Run) {
 
 #[derive(Debug, Default)]
 pub(super) struct LaunchQueue {
-    order: BTreeSet<(Time, WorkflowId)>,
+    pub(super) order: BTreeSet<(Time, WorkflowId)>,
     known: HashSet<WorkflowId>,
     /// Answered workflows that wait for the end of another workflow's run.
     waiting_for_run: Vec<(RoundId, WorkflowId)>,
 }
 
 impl LaunchQueue {
-    pub(super) fn contains(&self, workflow: &WorkflowId) -> bool {
-        self.known.contains(workflow)
-    }
-
     /// Adds a workflow. If it is in the queue already, it keeps its place.
     pub(super) fn push(&mut self, answered_at: Time, workflow: WorkflowId) {
         if self.known.insert(workflow.clone()) {
@@ -164,14 +160,6 @@ impl LaunchQueue {
     /// The workflow that [`Self::pop`] returns next.
     pub(super) fn first(&self) -> Option<&WorkflowId> {
         self.order.first().map(|(_, workflow)| workflow)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.order.is_empty()
     }
 
     /// Lets a workflow wait for the end of a round's run, unless it already waits for one.
@@ -194,16 +182,12 @@ impl LaunchQueue {
 pub(super) struct Orphans {
     /// Receives the next steps of the rounds afterwards.
     sender: Sender<WatchMessage>,
-    rounds: HashSet<RoundId>,
+    pub(super) rounds: HashSet<RoundId>,
 }
 
 impl Orphans {
     pub(super) fn new(sender: Sender<WatchMessage>) -> Self {
         Self { sender, rounds: HashSet::new() }
-    }
-
-    pub(super) fn are_being_ended(&self, round: &RoundId) -> bool {
-        self.rounds.contains(round)
     }
 
     /// Starts the thread of a round.
@@ -218,11 +202,6 @@ impl Orphans {
             Err(e) => dates.retry(served.mailbox.round(Folder::Running, round), &e),
         }
     }
-
-    /// Notes that the thread of a round has reported its outcome.
-    pub(super) fn ended(&mut self, round: &RoundId) {
-        self.rounds.remove(round);
-    }
 }
 
 #[cfg(test)]
@@ -236,10 +215,10 @@ mod tests {
         for (seconds, workflow) in [(30, "c"), (10, "a"), (20, "b"), (5, "c")] {
             queue.push(at(seconds), workflow.parse().unwrap());
         }
-        assert_eq!(queue.len(), 3);
+        assert_eq!(queue.order.len(), 3);
         let order: Vec<String> = std::iter::from_fn(|| queue.pop()).map(|w| w.to_string()).collect();
-        assert_eq!((order.join(" "), queue.is_empty()), ("a b c".into(), true));
+        assert_eq!((order.join(" "), queue.order.is_empty()), ("a b c".into(), true));
         queue.push(at(1), "c".parse().unwrap());
-        assert!(queue.contains(&"c".parse().unwrap()), "a workflow that was popped may come again");
+        assert!(queue.known.contains(&"c".parse().unwrap()), "a workflow that was popped may come again");
     }
 }

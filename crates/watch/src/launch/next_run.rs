@@ -75,7 +75,7 @@ impl Launches {
     }
 
     fn something_waits(&self) -> bool {
-        !(self.ready.is_empty() && self.queue.is_empty())
+        !(self.ready.is_empty() && self.queue.order.is_empty())
     }
 
     /// Leaves the first answer of the queue to its session, if one takes it. No agent has to be started for it, so nothing pauses it.
@@ -173,7 +173,7 @@ impl Launches {
 
     /// Starts the supervisor of a new claim while the attempt's record is being written. The supervisor waits for the record.
     fn start_claimed(&mut self, served: &Served, dates: &mut Dates, claim: Claim<Taken>) {
-        if !served.by_service() {
+        if !served.scope.is_service() {
             let answered = served.mailbox.document(Folder::Answered, &claim.run.workflow_id);
             return match claim.put_on_record(&served.mailbox).map(Claim::hand_over) {
                 Ok(run) => self.start(served, dates, run),

@@ -19,7 +19,7 @@ const LONGEST_RESTART: Duration = Duration::from_secs(600);
 
 /// The starts of one attempt's supervisor.
 #[derive(Debug, Clone, Copy)]
-struct Starts {
+pub(super) struct Starts {
     attempt: u32,
     count: u32,
     last: Instant,
@@ -32,7 +32,7 @@ pub(super) struct Supervisors {
     /// Rounds whose run is live.
     pub(super) live: HashSet<RoundId>,
     /// The number of starts of a supervisor for an attempt that is still not under way, and the last of them.
-    starts: HashMap<RoundId, Starts>,
+    pub(super) starts: HashMap<RoundId, Starts>,
 }
 
 impl Supervisors {
@@ -47,7 +47,7 @@ impl Supervisors {
         let waiting = ReadyThread::start()?;
         let (sender, round) = (self.sender.clone(), run.round());
         let ended = move || drop(sender.send(WatchMessage::RunEnded(round)));
-        if served.by_service() {
+        if served.scope.is_service() {
             let mut child = detach::command(&served.mailbox, run)?.spawn().map_err(detach::failed)?;
             waiting.run(move || {
                 let _ = child.wait();
@@ -88,11 +88,6 @@ impl Supervisors {
         pause.saturating_sub(starts.last.elapsed())
     }
 
-    /// Forgets the starts of a round whose attempts are over.
-    pub(super) fn forget_starts(&mut self, round: &RoundId) {
-        self.starts.remove(round);
-    }
-
     /// Waits, in a thread of its own, for the end of a run that another process supervises: its lock becomes free.
     pub(super) fn wait_for_end(&mut self, served: &Served, dates: &mut Dates, round: &RoundId) {
         if self.live.contains(round) {
@@ -107,11 +102,6 @@ impl Supervisors {
             Ok(_) => drop(self.live.insert(round.clone())),
             Err(e) => dates.retry(served.mailbox.round(Folder::Running, round), &e),
         }
-    }
-
-    /// Notes the end of the round's run.
-    pub(super) fn ended(&mut self, round: &RoundId) {
-        self.live.remove(round);
     }
 }
 

@@ -14,7 +14,7 @@ use askbox_run::supervise::detach;
 /// True if `relaunch spawn` has left the start of this child to the watcher.
 fn is_left_to_watcher(served: &Served, run: &Run) -> bool {
     let is_awaited = || awaits::of_child(&served.mailbox, &run.workflow_id).is_ok_and(|waits| !waits.is_empty());
-    served.by_service() && run.attempt == 1 && is_awaited()
+    served.scope.is_service() && run.attempt == 1 && is_awaited()
 }
 
 impl Launches {
@@ -27,7 +27,7 @@ impl Launches {
 
     /// Handles the end of a recovery that had to wait for processes of an earlier attempt.
     pub(crate) fn recovered(&mut self, served: &Served, dates: &mut Dates, round: &RoundId, recovered: Result<Recovered>) {
-        self.orphans.ended(round);
+        self.orphans.rounds.remove(round);
         self.apply_recovery(served, dates, round, recovered);
     }
 
@@ -44,7 +44,7 @@ impl Launches {
             if supervisors::is_supervised(&served.mailbox, round) {
                 self.supervisors.wait_for_end(served, dates, round);
             }
-        } else if !self.orphans.are_being_ended(round) {
+        } else if !self.orphans.rounds.contains(round) {
             let recovered = recovery::recover_at_once(&served.mailbox, &served.config, round);
             self.apply_recovery(served, dates, round, recovered);
         }
@@ -71,7 +71,7 @@ impl Launches {
             Ok(Recovered::Orphans) => self.orphans.end(served, dates, round),
             // An answer to the workflow's next question may have waited for this.
             Ok(Recovered::Over) => {
-                self.supervisors.forget_starts(round);
+                self.supervisors.starts.remove(round);
                 self.enqueue(served, &round.workflow);
             }
             Err(e @ Error::Invalid { .. }) if failed_before => {

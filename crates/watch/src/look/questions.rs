@@ -132,7 +132,7 @@ impl Questions {
 
     /// Records that every question was noted, once the sweep is over. During the sweep, older questions may still be unread.
     pub(crate) fn mark_noted(&mut self, served: &Served) {
-        if served.by_service() && self.are_swept() {
+        if served.scope.is_service() && self.are_swept() {
             self.last_seen.mark();
         }
     }
@@ -142,7 +142,7 @@ impl Questions {
 /// not read the names in `timers/`: the dates of all workflows are there. A retry's date comes with its run, and reminders are the
 /// service's task.
 fn note_expiry(served: &Served, dates: &mut Dates, document: &QuestionDocument, round: &RoundId) {
-    if served.by_service() {
+    if served.scope.is_service() {
         return;
     }
     let question = &document.typed;

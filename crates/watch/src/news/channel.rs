@@ -202,7 +202,7 @@ impl Channel {
     /// When to look at it again.
     pub(super) fn deadline(&self, waiting: usize) -> Option<Instant> {
         let overdue = self.under_way.values().filter(|of| of.program == self.started && self.program.is_some()).map(|of| of.until);
-        let again = self.pauses.end().filter(|_| self.program.is_none() && waiting > 0);
+        let again = self.pauses.until.filter(|_| self.program.is_none() && waiting > 0);
         let end = self.program.as_ref().filter(|_| waiting == 0 && self.under_way.is_empty()).map(|_| self.needed_at + FOLLOW_ON);
         overdue.chain(again).chain(end).min()
     }

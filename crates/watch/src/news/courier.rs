@@ -37,7 +37,7 @@ pub struct Courier {
     thread: Option<(Sender<Note>, JoinHandle<()>)>,
     /// The values to start with, as long as the system has no thread for the courier.
     waiting: Option<Work>,
-    retry_at: Option<Instant>,
+    pub(crate) retry_at: Option<Instant>,
 }
 
 impl Courier {
@@ -70,11 +70,6 @@ impl Courier {
                 self.retry_at = Some(Instant::now() + ASK_EVERY);
             }
         }
-    }
-
-    /// When to call [`Self::keep_at_work`] again.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.retry_at
     }
 
     /// Reports that something may have happened to this workflow.
@@ -224,7 +219,7 @@ impl Office {
         for folder in [Folder::Running, Folder::Parked] {
             all.extend(list::round_names(&self.work.mailbox, folder).map(|round| round.workflow));
         }
-        all.extend(self.desks.values().flat_map(|desk| desk.ledger.rounds().map(|round| round.workflow.clone())));
+        all.extend(self.desks.values().flat_map(|desk| desk.ledger.records.keys().map(|round| round.workflow.clone())));
         Ok(all)
     }
 
@@ -248,7 +243,7 @@ impl Office {
                     changed
                 })?;
                 next = [next, date].into_iter().flatten().min();
-                if facts.is_over() && desk.ledger.get(&facts.round).is_some_and(|record| !record.is_open()) {
+                if facts.is_over() && desk.ledger.records.get(&facts.round).is_some_and(|record| !record.is_open()) {
                     desk.ledger.forget(&facts.round)?;
                 }
             }

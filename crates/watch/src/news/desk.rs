@@ -64,7 +64,7 @@ impl Desk {
         let found = wanted::facts_of_workflow(mailbox, &round.workflow, std::slice::from_ref(round));
         let is_still_so = |facts: &&Facts| facts.round == *round && (!event.asks() || facts.waits_for_a_person());
         let Some(facts) = found.iter().find(is_still_so) else { return Ok(None) };
-        let Some(record) = self.ledger.get(round) else { return Ok(None) };
+        let Some(record) = self.ledger.records.get(round) else { return Ok(None) };
         let Some(entry) = record.events.iter().find(|e| (e.event, e.count) == (*event, *count)) else { return Ok(None) };
         let name = &self.name;
         let mut notice = Notice::of_round(name, (record.id(name, entry), record.card(name)), *event, facts, &self.target.open);
@@ -83,7 +83,7 @@ impl Desk {
 
     /// The notice of a dialog at a terminal. `None` if it has ended.
     fn of_dialog(&self, mailbox: &Mailbox, round: &RoundId) -> Option<Notice> {
-        let record = self.ledger.get(round)?;
+        let record = self.ledger.records.get(round)?;
         let entry = record.events.iter().find(|entry| entry.event == Event::AtTerminal)?;
         let dialog = dialogs::read(mailbox, *round.question.uuid()).ok()?;
         Some(Notice::of_dialog(&self.name, (record.id(&self.name, entry), record.card(&self.name)), &dialog))
@@ -99,7 +99,7 @@ impl Desk {
     }
 
     pub(super) fn change(&mut self, (round, event, count): &Place, change: impl FnOnce(&mut Entry)) -> Result<()> {
-        if self.ledger.get(round).is_none() {
+        if !self.ledger.records.contains_key(round) {
             return Ok(());
         }
         self.ledger.change(round, |record| {

@@ -38,7 +38,7 @@ pub(super) fn due(
     let mut next: Option<Time> = None;
     let (mut alone, mut held) = (Vec::new(), Vec::new());
     for (due, round, n) in ledger.open_entries() {
-        let Some(entry) = ledger.get(&round).and_then(|record| record.events.get(n)) else { continue };
+        let Some(entry) = ledger.records.get(&round).and_then(|record| record.events.get(n)) else { continue };
         if busy(&round) {
             continue;
         }

@@ -155,7 +155,7 @@ pub(in crate::news) const NEWS_FOLDER: &str = "news";
 
 pub(in crate::news) struct Ledger {
     folder: PathBuf,
-    records: BTreeMap<RoundId, Record>,
+    pub(in crate::news) records: BTreeMap<RoundId, Record>,
 }
 
 impl Ledger {
@@ -189,16 +189,8 @@ impl Ledger {
         Ok(Self { folder, records })
     }
 
-    pub(in crate::news) fn rounds(&self) -> impl Iterator<Item = &RoundId> {
-        self.records.keys()
-    }
-
     pub(in crate::news) fn rounds_of(&self, workflow: &WorkflowId) -> impl Iterator<Item = &RoundId> {
         self.records.keys().filter(move |round| round.workflow == *workflow)
-    }
-
-    pub(in crate::news) fn get(&self, round: &RoundId) -> Option<&Record> {
-        self.records.get(round)
     }
 
     /// Changes the record of a round, and writes it if `change` returns true. An empty record is not kept.

@@ -59,13 +59,13 @@ impl Terminals {
         let due =
             TimeDelta::from_std(self.live.grace.0).ok().and_then(|grace| time::now().checked_add_signed(grace)).unwrap_or_else(time::now);
         for desk in desks {
-            let over: Vec<RoundId> = desk.ledger.rounds().filter(|round| is_one(&desk.ledger, round)).cloned().collect();
+            let over: Vec<RoundId> = desk.ledger.records.keys().filter(|round| is_one(&desk.ledger, round)).cloned().collect();
             for round in over.iter().filter(|round| !wanted.contains(round)) {
                 desk.ledger.forget(round)?;
             }
             for round in wanted.iter().filter(|_| wants(&desk.target)) {
                 // A file may have the id of a question, which keeps its own record.
-                if desk.ledger.get(round).is_none_or(Record::is_at_terminal) {
+                if desk.ledger.records.get(round).is_none_or(Record::is_at_terminal) {
                     desk.ledger.change(round, |record| record.want(Event::AtTerminal, 0, due, false))?;
                 }
             }
@@ -81,5 +81,5 @@ fn wants(target: &Target) -> bool {
 
 /// True if the round stands for such a dialog.
 pub(super) fn is_one(ledger: &Ledger, round: &RoundId) -> bool {
-    ledger.get(round).is_some_and(Record::is_at_terminal)
+    ledger.records.get(round).is_some_and(Record::is_at_terminal)
 }

@@ -33,7 +33,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
     let waiting = targets(notify, &config.target).into_iter().filter_map(|(name, target)| {
         let ledger = Ledger::read(mailbox, &name);
         let entries = ledger.open_entries().into_iter().filter_map(|(due, round, n)| {
-            let entry = ledger.get(&round)?.events.get(n)?;
+            let entry = ledger.records.get(&round)?.events.get(n)?;
             let due = if entry.event.is_new_question() { due + seen_for(&round.workflow) } else { due };
             (entry.urgent || !is_quiet).then_some(due)
         });
@@ -43,7 +43,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
             let round = round::of_pending(mailbox, &question).ok()?;
             let event = if question.approval.is_some() { Event::Approval } else { Event::Asked };
             let is_to_be_told = question.until.is_none() && question.closed.is_none() && target.events.contains(&event);
-            (is_to_be_told && ledger.get(&round).is_none())
+            (is_to_be_told && !ledger.records.contains_key(&round))
                 .then(|| timers::asked(mailbox, &question) + delta(notify.grace.0) + seen_for(workflow))
         });
         let late: Vec<Time> = entries.chain(unknown).filter(|due| *due < latest).collect();

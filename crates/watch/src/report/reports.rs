@@ -39,7 +39,7 @@ impl Reports {
 
     /// Updates the metrics file and the status line, if they changed.
     pub(crate) fn write(&mut self, served: &Served, launches: &Launches) {
-        if !served.by_service() {
+        if !served.scope.is_service() {
             return;
         }
         self.metrics.mark_changed();

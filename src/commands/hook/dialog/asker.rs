@@ -97,7 +97,7 @@ impl Program for Asker<'_> {
         let request = question::request(self.event, call, until)?;
         self.guard.asks(self.desk.mailbox, &request.workflow, signs::REFUSED)?;
         if !self.in_background && self.keys.is_none() {
-            self.keys = Some(Keys::of_process(self.signs.process()));
+            self.keys = Some(Keys::of_process(&self.signs.process));
             self.look_at_keys();
         }
         Ok(Some(request))

@@ -24,7 +24,7 @@ pub(super) struct Signs {
     guard: Guard,
     config_dir: Option<PathBuf>,
     /// The process of the session.
-    process: String,
+    pub(super) process: String,
     is_of_subagent: bool,
     told: Told,
 }
@@ -86,11 +86,6 @@ impl Signs {
     /// Says why the call's id is not known.
     pub(super) fn why_unknown(&self) -> String {
         format!("a dialog's call is in no transcript: {}", self.call.what_was_read())
-    }
-
-    /// The process of the session, as the environment names it.
-    pub(super) fn process(&self) -> &str {
-        &self.process
     }
 
     /// The folders whose changes may be a sign.

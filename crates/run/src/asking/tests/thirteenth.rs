@@ -84,7 +84,7 @@ fn asked(asks: Value, answer: impl FnOnce(&Caller) -> Answer, ends: bool) -> (Ve
     program.has_ended = ends;
     dialogs.look(desk, &mut program).unwrap();
     dialogs.take(desk, &"one", &End::Confirmed);
-    assert!(dialogs.is_empty());
+    assert!(dialogs.open.is_empty());
     let closed = read_question::of_round(&mailbox.round(Folder::Closed, &round), &round).unwrap().typed;
     (program.received, End::of(&closed))
 }
