@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, id, question};
-use crate::conformance::harness::{HarnessReply, Kind, lacks};
+use crate::conformance::harness::{HarnessReply, Kind};
 use crate::conformance::strace;
 use crate::conformance::vectors::{list, rules};
 use crate::conformance::verdict::{Verdict, each, require, violated};
@@ -207,11 +207,9 @@ pub fn put_back(case: &mut Case<'_>) -> Verdict {
     let mut harness = case.runner.start_behind(&strace::refusing_names(&case.mailbox.join("answered"), "w.json"))?;
     let reply = harness.ask(&request)?;
     drop(harness);
-    match reply {
-        HarnessReply::Refused(..) => {}
-        HarnessReply::Unsupported => return lacks(&request),
-        HarnessReply::Done(_) => return violated("an answer is acknowledged although answered/w.json did not get its name"),
-    }
+    require(matches!(reply, HarnessReply::Refused(..)), || {
+        "an answer is acknowledged although answered/w.json did not get its name".into()
+    })?;
     let left = [case.exists("pending/w.json"), case.exists("answered/w.json")];
     require(left == [true, false], || format!("after an answer that failed, [pending, answered] is {left:?}"))?;
     files.into_iter().try_for_each(|(file, before)| {

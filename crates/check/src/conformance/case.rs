@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::conformance::harness::{Harness, HarnessReply, Kind, lacks, shortened};
-use crate::conformance::verdict::{Stop, Verdict, require, violated};
+use crate::conformance::harness::{Harness, HarnessReply, Kind, shortened};
+use crate::conformance::verdict::{Stop, Verdict, if_possible, require, violated};
 use askbox_cli::args::askbox_args::Conformance;
 use askbox_mailbox::{Error, Folder, IoContext, Mailbox, Result, WorkflowId, settle};
 
@@ -64,9 +64,9 @@ impl Runner {
     pub fn probe(&mut self) -> Result<()> {
         let hint = "docs/dev/conformance.md describes the lines of a harness";
         match self.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()})) {
-            Ok(HarnessReply::Unsupported) => Ok(()),
+            Err(Stop::Skipped(_)) => Ok(()),
             Ok(other) => Err(Error::failed(format!("the harness does not say that it lacks the operation `none`: {other:?}"), hint)),
-            Err(Stop::Violated(words) | Stop::Skipped(words)) => Err(Error::failed(format!("the harness does not answer: {words}"), hint)),
+            Err(Stop::Violated(words)) => Err(Error::failed(format!("the harness does not answer: {words}"), hint)),
             Err(Stop::Failed(error)) => Err(error),
         }
     }
@@ -82,7 +82,7 @@ impl Runner {
     /// A new process of the implementation that has replied once, so that its start is over.
     pub fn start_ready(&self) -> Verdict<Harness> {
         let mut harness = self.start()?;
-        harness.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()}))?;
+        if_possible(harness.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()})).map(drop))?;
         Ok(harness)
     }
 
@@ -101,7 +101,7 @@ impl Runner {
         }
         let Some(harness) = &mut self.harness else { return violated("the process ended at once") };
         let reply = harness.ask(request);
-        if reply.is_err() {
+        if matches!(reply, Err(Stop::Violated(_) | Stop::Failed(_))) {
             // Its next reply may belong to this request.
             self.harness = None;
         }
@@ -129,11 +129,9 @@ impl Case<'_> {
 
     /// The kind of refusal of a request that must be refused.
     pub fn refused(&mut self, operation: &str, more: Value) -> Verdict<Kind> {
-        let request = self.request(operation, more);
-        match self.runner.ask(&request)? {
-            HarnessReply::Done(_) => violated(format!("{} is accepted", shortened(&request))),
-            HarnessReply::Refused(kind, _) => Ok(kind),
-            HarnessReply::Unsupported => lacks(&request),
+        match self.reply(operation, more.clone())? {
+            Ok(_) => violated(format!("{} is accepted", shortened(&self.request(operation, more)))),
+            Err(kind) => Ok(kind),
         }
     }
 
@@ -143,7 +141,6 @@ impl Case<'_> {
         match self.runner.ask(&request)? {
             HarnessReply::Done(reply) => Ok(Ok(reply)),
             HarnessReply::Refused(kind, _) => Ok(Err(kind)),
-            HarnessReply::Unsupported => lacks(&request),
         }
     }
 

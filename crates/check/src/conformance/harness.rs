@@ -53,8 +53,6 @@ pub enum HarnessReply {
     Done(Value),
     /// The operation was refused, with the implementation's words.
     Refused(Kind, String),
-    /// The implementation does not have this operation.
-    Unsupported,
 }
 
 impl HarnessReply {
@@ -63,7 +61,6 @@ impl HarnessReply {
         match self {
             Self::Done(reply) => Ok(reply),
             Self::Refused(kind, message) => violated(format!("{} is refused ({kind:?}): {message}", shortened(request))),
-            Self::Unsupported => lacks(request),
         }
     }
 }
@@ -73,6 +70,8 @@ pub struct Harness {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    /// The operation of the newest request.
+    asked: String,
     /// How long one request may take.
     limit: Duration,
     /// The pipe of the replies, as the system names it: `pipe:[123]`.
@@ -111,19 +110,21 @@ impl Harness {
                 }
             }
         })?;
-        Ok(Self { stdin: child.stdin.take(), child, lines, limit, pipe })
+        Ok(Self { stdin: child.stdin.take(), child, lines, asked: String::new(), limit, pipe })
     }
 
     /// Sends a request. A process that has ended is noticed when its reply is read.
     pub fn send(&mut self, request: &Value) {
+        self.asked = request["do"].as_str().unwrap_or_default().to_owned();
         let Some(stdin) = &mut self.stdin else { return };
         let _ended = stdin.write_all(format!("{request}\n").as_bytes()).and_then(|()| stdin.flush());
     }
 
-    /// Waits for a reply. `None` if there is none within this time, or the process has ended.
+    /// Waits for a reply. `None` if there is none within this time, or the process has ended. A check that asks for an operation that the
+    /// implementation does not have is skipped.
     pub fn receive(&mut self, limit: Duration) -> Verdict<Option<HarnessReply>> {
         match self.lines.recv_timeout(limit) {
-            Ok(line) => read(&line).map(Some),
+            Ok(line) => read(&line, &self.asked).map(Some),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
         }
     }
@@ -189,13 +190,13 @@ impl Drop for Harness {
     }
 }
 
-fn read(line: &str) -> Verdict<HarnessReply> {
+fn read(line: &str, asked: &str) -> Verdict<HarnessReply> {
     let reply: Value = match serde_json::from_str(line) {
         Ok(reply @ Value::Object(_)) => reply,
         _ => return violated(format!("a reply is not one JSON object in one line: {}", excerpt(line))),
     };
     if reply["unsupported"] == true {
-        return Ok(HarnessReply::Unsupported);
+        return Err(Stop::Skipped(format!("the implementation has no `{asked}` of this kind")));
     }
     if reply["error"].is_null() {
         return Ok(HarnessReply::Done(reply));
@@ -218,9 +219,4 @@ pub fn shortened(request: &Value) -> String {
 /// The beginning of a text.
 pub fn excerpt(text: &str) -> String {
     askbox_mailbox::text::excerpt(text.trim_end(), 200)
-}
-
-/// The words for an operation that the implementation does not have.
-pub fn lacks<T>(request: &Value) -> Verdict<T> {
-    Err(Stop::Skipped(format!("the implementation has no `{}` of this kind", request["do"].as_str().unwrap_or_default())))
 }

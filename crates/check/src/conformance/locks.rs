@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::conformance::case::{Case, question};
-use crate::conformance::harness::{HarnessReply, lacks, shortened};
+use crate::conformance::harness::{HarnessReply, shortened};
 use crate::conformance::vectors;
 use crate::conformance::verdict::{Stop, Verdict, each, require, violated};
 use askbox_mailbox::{IoContext, Lock};
@@ -34,10 +34,8 @@ pub fn waits(case: &mut Case<'_>) -> Verdict {
         match early {
             // Some wait for less than askbox does. They have changed nothing.
             Some(HarnessReply::Refused(..)) if !changed => Ok(()),
-            Some(HarnessReply::Unsupported) => lacks(&request),
             None if !changed => match harness.receive(case.runner.limit)? {
                 Some(HarnessReply::Done(_)) => has_changed(case, &files, &request),
-                Some(HarnessReply::Unsupported) => lacks(&request),
                 other => violated(format!("{operation} does not take place once locks/{stripe} is free: {other:?}")),
             },
             _ => violated(format!("{operation} of {workflow:.20} does not wait for the lock locks/{stripe}: {}", shortened(&request))),
@@ -76,7 +74,6 @@ fn takes_place(case: &Case<'_>, request: &Value, files: &Before, stripes: impl I
     drop(held);
     match reply {
         Some(HarnessReply::Done(_)) => has_changed(case, files, request),
-        Some(HarnessReply::Unsupported) => lacks(request),
         other => violated(format!("{words}: {other:?}")),
     }
 }

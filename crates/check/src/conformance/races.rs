@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answers::answer_by_askbox;
 use crate::conformance::case::{Case, id, question};
-use crate::conformance::harness::{Harness, HarnessReply, lacks};
+use crate::conformance::harness::{Harness, HarnessReply};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 
 /// Two processes of the implementation, which have replied once and so are ready.
@@ -32,15 +32,14 @@ impl Pair {
             self.0.send(requests[0]);
         }
         let limit = self.2;
-        let took_place = |harness: &mut Harness, request| match harness.receive(limit)? {
+        let took_place = |harness: &mut Harness| match harness.receive(limit)? {
             Some(HarnessReply::Done(_)) => Ok(true),
             Some(HarnessReply::Refused(..)) => Ok(false),
-            Some(HarnessReply::Unsupported) => lacks(request),
             None => violated("no reply in a race"),
         };
         // Both are read, also if the first one cannot be used.
-        let first = took_place(&mut self.0, requests[0]);
-        let second = took_place(&mut self.1, requests[1]);
+        let first = took_place(&mut self.0);
+        let second = took_place(&mut self.1);
         Ok([first?, second?])
     }
 }
@@ -139,7 +138,6 @@ pub fn checkpoints(case: &mut Case<'_>) -> Verdict {
         while let Some(harness) = left.last_mut() {
             match harness.receive(Duration::from_millis(1))? {
                 Some(HarnessReply::Done(_)) => drop(left.pop()),
-                Some(HarnessReply::Unsupported) => return lacks(&requests[0]),
                 Some(HarnessReply::Refused(kind, words)) => return violated(format!("save is refused ({kind:?}): {words}")),
                 None if harness.has_ended() => return violated("the process ended while it saved"),
                 None => {}
