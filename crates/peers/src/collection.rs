@@ -10,7 +10,7 @@ use crate::known::{Fate, HostView, KnownMachine};
 use crate::offers::Progress;
 use crate::peer::{Peer, Problem, Stop, StopsOnDrop};
 use crate::remote_question::{Last, RemoteQuestion};
-use crate::state::{PeersState, Way, WayView};
+use crate::state::{PeersState, Way};
 use crate::threads::{self, OFFERED_WITHIN, Shared};
 use crate::{cache, ssh};
 use askbox_config::Config;
@@ -54,7 +54,7 @@ impl Peers {
         let (stop, stops) = Stop::new()?;
         let mut state = PeersState::default();
         for (n, peer) in peers.iter().enumerate() {
-            state.begin(n, peer.hosts());
+            state.begin(n, peer.as_ref());
         }
         folder.iter().for_each(|folder| recall(&peers, folder, &mut state));
         let shared = Arc::new(Shared { peers, folder, state: Mutex::new(state), changed: Condvar::new(), wake: Box::new(wake) });
@@ -85,10 +85,8 @@ impl Peers {
     }
 
     /// The peers that report by themselves which machines they lead to, by name, and how each is reached.
-    pub fn ways(&self) -> Vec<WayView> {
-        let state = self.shared.lock();
-        let view = |(n, way): (&usize, &Way)| WayView { name: self.shared.peers[*n].name().to_owned(), way: way.clone() };
-        state.ways.iter().map(view).collect()
+    pub fn ways(&self) -> Vec<Way> {
+        self.shared.lock().ways.values().cloned().collect()
     }
 
     /// The number of changes so far. As long as it stays the same, nothing has changed.
@@ -153,7 +151,7 @@ impl Peers {
         let (shared, host) = (Arc::clone(&self.shared), host.clone());
         self.shared.lock().offers.begin(&host, &offer);
         let started = thread::start(move || {
-            let progress = Progress::from_result(shared.peers[peer].offer(&host, &offer, OFFERED_WITHIN));
+            let progress = shared.peers[peer].offer(&host, &offer, OFFERED_WITHIN);
             shared.change(|state| state.offered(&host, offer, progress));
         });
         started.map(drop)

@@ -13,7 +13,8 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Row};
 use uuid::Uuid;
 
-use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop, Undecided};
+use crate::offers::Progress;
+use crate::peer::{Change, Peer, Problem, Stop, Undecided};
 use crate::remote_question::{Ended, Last, RemoteQuestion};
 use crate::sync::connection::Database;
 use crate::sync::host::service::HEARTBEAT;
@@ -83,20 +84,20 @@ impl Peer for DatabasePeer {
         }
     }
 
-    fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered> {
+    fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Progress {
         let end = Instant::now() + limit;
         let mut may_have_arrived = false;
         loop {
             let refused = match self.send(host, offer, &mut may_have_arrived) {
-                Ok(Some(verdict)) => return Ok(Offered::Decided(verdict)),
-                Ok(None) => return Ok(Offered::Sent),
+                Ok(Some(verdict)) => return Progress::Decided(verdict),
+                Ok(None) => return Progress::Sent,
                 Err(e) => e,
             };
             // Sending the same offer again is safe, because it counts once. After a cut it is the only way to learn if the first one
             // arrived.
             let is_final = !refused.is_transient || Instant::now() + PAUSE >= end;
             if is_final {
-                return Err(NotOffered { problem: problem(&refused.error), may_have_arrived });
+                return Progress::failed(problem(&refused.error), may_have_arrived);
             }
             std::thread::sleep(PAUSE);
         }

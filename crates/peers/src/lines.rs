@@ -37,14 +37,7 @@ pub enum Line {
     },
     /// A question waits, or has changed.
     #[serde(skip_deserializing)]
-    Question {
-        /// The workflow.
-        workflow_id: WorkflowId,
-        /// The round.
-        question_id: QuestionId,
-        /// The document as it lies in `pending/`.
-        document: Box<RawValue>,
-    },
+    Question(WaitingLine),
     /// A question that cannot be read.
     Unreadable {
         /// The workflow.
@@ -86,14 +79,20 @@ pub enum Line {
     Unknown,
 }
 
-impl Line {
-    /// The first line of this program.
-    pub fn hello() -> Self {
-        Self::hello_without(None)
-    }
+/// A question that waits.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WaitingLine {
+    /// The workflow.
+    pub workflow_id: WorkflowId,
+    /// The round.
+    pub question_id: QuestionId,
+    /// The document as it lies in `pending/`.
+    pub document: Box<RawValue>,
+}
 
-    /// The first line if the path that was named has no mailbox.
-    pub fn hello_without(no_mailbox: Option<String>) -> Self {
+impl Line {
+    /// The first line of this program. `no_mailbox` is a path that was named, and has no mailbox.
+    pub fn hello(no_mailbox: Option<String>) -> Self {
         Self::Hello { protocol: PROTOCOL, schema_version: SCHEMA_VERSION, version: env!("CARGO_PKG_VERSION").into(), no_mailbox }
     }
 
@@ -104,17 +103,10 @@ impl Line {
             line: String,
         }
         // An enum whose kind stands in a field would not keep the document as it was written, so this kind is read by itself.
-        #[derive(Deserialize)]
-        struct Asked {
-            workflow_id: WorkflowId,
-            question_id: QuestionId,
-            document: Box<RawValue>,
-        }
         if document::json::<Kind>(bytes)?.line != "question" {
             return document::json(bytes);
         }
-        let Asked { workflow_id, question_id, document } = document::json(bytes)?;
-        Some(Self::Question { workflow_id, question_id, document })
+        document::json(bytes).map(Self::Question)
     }
 
     /// The line as JSON, without its end.
@@ -156,9 +148,9 @@ mod tests {
             warning: None,
         };
         for line in [
-            Line::hello(),
-            Line::hello_without(Some("/srv/m".into())),
-            Line::Question { workflow_id: workflow_id.clone(), question_id, document },
+            Line::hello(None),
+            Line::hello(Some("/srv/m".into())),
+            Line::Question(WaitingLine { workflow_id: workflow_id.clone(), question_id, document }),
             Line::Unreadable { workflow_id: workflow_id.clone(), error: "torn".into() },
             Line::Gone { workflow_id, question_id: Some(question_id), fate: "answered".into(), offer_id: None },
             Line::Listed,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::peer::{NotOffered, Offered, Problem};
+use crate::peer::Problem;
 use askbox_mailbox::{Decided, HostName, Offer, RoundId, Verdict, WorkflowId};
 
 /// How many offers are remembered.
@@ -39,13 +39,9 @@ impl Progress {
         matches!(self, Self::UnderWay | Self::Sent)
     }
 
-    pub(super) fn from_result(result: Result<Offered, NotOffered>) -> Self {
-        match result {
-            Ok(Offered::Decided(verdict)) => Self::Decided(verdict),
-            Ok(Offered::Sent) => Self::Sent,
-            Err(NotOffered { problem, may_have_arrived: false }) => Self::NotSent(problem),
-            Err(NotOffered { problem, may_have_arrived: true }) => Self::Unconfirmed(problem),
-        }
+    /// Ended without a verdict.
+    pub(super) fn failed(problem: Problem, may_have_arrived: bool) -> Self {
+        if may_have_arrived { Self::Unconfirmed(problem) } else { Self::NotSent(problem) }
     }
 
     /// True if no other answer can count for the round any more.
@@ -107,11 +103,7 @@ impl Offers {
     }
 
     pub(super) fn get(&self, offer: Uuid) -> Option<Progress> {
-        self.known(offer).map(|known| known.progress.clone())
-    }
-
-    fn known(&self, offer: Uuid) -> Option<&KnownOffer> {
-        self.all.iter().find(|known| known.id == offer)
+        self.all.iter().find(|known| known.id == offer).map(|known| known.progress.clone())
     }
 
     /// Keeps an offer that was not confirmed.
@@ -155,7 +147,8 @@ impl Offers {
         if is_pause || self.next(host).is_none() {
             return false;
         }
-        let pause = last_pause(self.again.get(host), at_once);
+        let last = self.again.get(host).filter(|_| !at_once);
+        let pause = last.map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE));
         self.again.insert(host.clone(), Again { is_under_way: true, is_wanted: false, begun: Instant::now(), pause });
         true
     }
@@ -167,8 +160,4 @@ impl Offers {
         again.is_under_way = false;
         std::mem::take(&mut again.is_wanted)
     }
-}
-
-fn last_pause(last: Option<&Again>, at_once: bool) -> Duration {
-    last.filter(|_| !at_once).map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE))
 }

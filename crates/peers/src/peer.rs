@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
+use crate::offers::Progress;
 use crate::remote_question::{Last, RemoteQuestion};
 use askbox_mailbox::{HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId};
 
@@ -26,11 +27,9 @@ pub trait Peer: Send + Sync {
     /// the end. It is called again later, with growing pauses.
     fn watch(&self, report: &dyn Fn(Change), stop: &Stop) -> Problem;
 
-    /// Offers an answer to the machine that has the question. The same offer may be offered again: it counts once.
-    ///
-    /// # Errors
-    /// [`NotOffered`] if there is no verdict within about `limit`.
-    fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered>;
+    /// Offers an answer to the machine that has the question, and returns what is known of it after about `limit`. The same offer may be
+    /// offered again: it counts once. Where it may have arrived without a verdict, no surface may say that it does not count.
+    fn offer(&self, host: &HostName, offer: &Offer, limit: Duration) -> Progress;
 
     /// Asks how the last question of a workflow stands there. `None` if the machine knows nothing about it.
     ///
@@ -86,7 +85,7 @@ pub enum Change {
     },
     /// All answers that the machines of the peer have not decided about, the oldest first. They replace the earlier list.
     Undecided(Vec<Undecided>),
-    /// What the machine has decided about an offer that was [`Offered::Sent`] before.
+    /// What the machine has decided about an offer that was [`Progress::Sent`] before.
     Decided(Verdict),
 }
 
@@ -103,24 +102,6 @@ pub struct Undecided {
     pub by: Untrusted,
     /// When, by this machine's clock.
     pub at: Time,
-}
-
-/// The result of offering an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Offered {
-    /// The machine has decided.
-    Decided(Verdict),
-    /// The offer is on its way, durably. The verdict is reported as [`Change::Decided`].
-    Sent,
-}
-
-/// The reason why there is no verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotOffered {
-    /// What is wrong.
-    pub problem: Problem,
-    /// True if the machine may have received the offer all the same. Then no surface may say that it does not count.
-    pub may_have_arrived: bool,
 }
 
 /// The reason why a machine cannot be reached, for people. It may quote the machine, so it passes a filter before it is shown.

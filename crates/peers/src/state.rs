@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::known::{Fate, KnownMachine, Reach};
 use crate::offers::{Offers, Progress};
-use crate::peer::{Change, Problem};
+use crate::peer::{Change, Peer, Problem};
 use askbox_mailbox::{Decided, HostName, Offer, Verdict, text, time};
 
 /// The reports of all peers together.
@@ -25,26 +25,20 @@ pub(super) struct PeersState {
 /// The state of a peer that leads to several machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
+    /// Its name in the configuration.
+    pub name: String,
     /// The state of the connection to the peer itself. Its machines may be away all the same.
     pub reach: Reach,
     /// The version of the program in between.
     pub version: Option<String>,
 }
 
-/// A peer that leads to several machines, as a surface sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WayView {
-    /// Its name in the configuration.
-    pub name: String,
-    /// The state of the peer.
-    pub way: Way,
-}
-
 impl PeersState {
-    /// Begins with a peer, which is known to lead to these machines.
-    pub(super) fn begin(&mut self, n: usize, hosts: Vec<HostName>) {
+    /// Begins with a peer, and the machines that it is known to lead to.
+    pub(super) fn begin(&mut self, n: usize, peer: &dyn Peer) {
+        let hosts = peer.hosts();
         if hosts.is_empty() {
-            self.ways.insert(n, Way { reach: Reach::Connecting, version: None });
+            self.ways.insert(n, Way { name: peer.name().to_owned(), reach: Reach::Connecting, version: None });
         }
         for host in hosts {
             self.hosts.entry(host).or_insert_with(|| KnownMachine::new(n));
@@ -102,7 +96,7 @@ impl PeersState {
             Change::Decided(verdict) => self.offers.set(verdict.offer_id, Progress::Decided(verdict)),
             Change::Complete { hosts, version } => {
                 if let Some(way) = self.ways.get_mut(&n) {
-                    *way = Way { reach: Reach::Reachable, version: Some(text::excerpt(&version, 80)) };
+                    (way.reach, way.version) = (Reach::Reachable, Some(text::excerpt(&version, 80)));
                 }
                 let is_left = |host: &HostName, known: &mut KnownMachine| known.peer == n && !hosts.contains(host);
                 return self.hosts.extract_if(.., is_left).map(|(host, _)| host).collect();
@@ -117,11 +111,6 @@ impl PeersState {
             known.as_of = Some(time::now());
             apply(known);
         }
-    }
-
-    /// True if this peer leads to the machine.
-    pub(super) fn is_led_to(&self, n: usize, host: &HostName) -> bool {
-        self.hosts.get(host).is_some_and(|known| known.peer == n)
     }
 
     /// Takes the result of an offer. An offer that was not confirmed is kept.

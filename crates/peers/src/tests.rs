@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
+use crate::offers::Progress;
+use crate::peer::{Change, Peer, Problem, Stop};
 use crate::remote_question::RemoteQuestion;
 use askbox_mailbox::QuestionId;
 use askbox_mailbox::address::HostName;
@@ -17,7 +18,7 @@ struct Played<F> {
     offered: F,
 }
 
-impl<F: Fn(&Offer) -> Result<Offered, NotOffered> + Send + Sync> Peer for Played<F> {
+impl<F: Fn(&Offer) -> Progress + Send + Sync> Peer for Played<F> {
     fn name(&self) -> &str {
         self.host.as_str()
     }
@@ -38,23 +39,20 @@ impl<F: Fn(&Offer) -> Result<Offered, NotOffered> + Send + Sync> Peer for Played
         Problem::passing("stopped", "")
     }
 
-    fn offer(&self, _: &HostName, offer: &Offer, _: Duration) -> Result<Offered, NotOffered> {
+    fn offer(&self, _: &HostName, offer: &Offer, _: Duration) -> Progress {
         (self.offered)(offer)
     }
 }
 
 /// The machine `host`, with this reaction to offers.
-pub(super) fn played(
-    host: &str,
-    offered: impl Fn(&Offer) -> Result<Offered, NotOffered> + Send + Sync + 'static,
-) -> (Box<dyn Peer>, Sender<Option<Change>>) {
+pub(super) fn played(host: &str, offered: impl Fn(&Offer) -> Progress + Send + Sync + 'static) -> (Box<dyn Peer>, Sender<Option<Change>>) {
     let (sender, changes) = channel();
     (Box::new(Played { host: host.parse().unwrap(), changes: Mutex::new(changes), offered }), sender)
 }
 
 /// The connection broke: it is not known if the offer arrived.
-pub(super) fn cut() -> Result<Offered, NotOffered> {
-    Err(NotOffered { problem: Problem::passing("cut off", "wait"), may_have_arrived: true })
+pub(super) fn cut() -> Progress {
+    Progress::Unconfirmed(Problem::passing("cut off", "wait"))
 }
 
 fn question(host: &HostName, id: QuestionId) -> Change {

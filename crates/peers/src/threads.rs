@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::cache;
-use crate::offers::Progress;
+use crate::offers::{Offers, Progress};
 use crate::peer::{Change, Peer, Stop};
 use crate::state::PeersState;
-use askbox_mailbox::{HostName, WorkflowId, thread};
+use askbox_mailbox::{HostName, thread};
 
 /// How long an offer is tried.
 pub(crate) const OFFERED_WITHIN: Duration = Duration::from_secs(30);
@@ -68,11 +68,13 @@ pub(crate) fn keep_connected(shared: &Arc<Shared>, n: usize, stop: &Stop) {
         let begun = Instant::now();
         let report = |change: Change| {
             let is_listed = matches!(change, Change::Listed(..));
-            let sign = Sign::in_change(&change);
             // A surface that sees this change may make an offer at once. That offer needs no repetition because of this change, so the
             // decision is made before the surface sees it.
-            let (left, sign) = shared.change(|state| (state.take(n, change), sign.filter(|sign| sign.begins_again(n, state))));
-            if let Some(Sign { host, .. }) = sign {
+            let (left, again) = shared.change(|state| {
+                let again = asked_again(&change, &state.offers);
+                (state.take(n, change), again.filter(|(host, at_once)| begins_again(state, n, host, *at_once)))
+            });
+            if let Some((host, _)) = again {
                 offer_again(shared, n, host, stop);
             }
             shared.folder.iter().for_each(|folder| left.iter().for_each(|host| cache::forget(folder, host)));
@@ -121,45 +123,20 @@ fn keep(shared: &Shared, n: usize) {
     }
 }
 
-/// A report that shows that a machine may be asked again.
-struct Sign {
-    host: HostName,
-    kind: Kind,
-}
-
-enum Kind {
-    /// A new connection to the machine was made.
-    Listed,
-    /// A question of this workflow no longer waits.
-    Gone(WorkflowId),
-    /// The machine gave a sign of life.
-    Heard,
-}
-
-impl Sign {
-    fn in_change(change: &Change) -> Option<Self> {
-        let (host, kind) = match change {
-            Change::Listed(host) => (host, Kind::Listed),
-            Change::Gone { host, workflow, .. } => (host, Kind::Gone(workflow.clone())),
-            Change::Heard(host, _) => (host, Kind::Heard),
-            _ => return None,
-        };
-        Some(Self { host: host.clone(), kind })
-    }
-
-    /// True if offers are to be made again to the machine now. Then the caller makes them with [`offer_again`].
-    fn begins_again(&self, n: usize, state: &mut PeersState) -> bool {
-        let at_once = match &self.kind {
-            Kind::Listed => true,
-            Kind::Gone(workflow) => state.offers.concerns(&self.host, workflow),
-            Kind::Heard => false,
-        };
-        begins_again(state, n, &self.host, at_once)
+/// The machine that may be asked again after this change, and whether at once: after a new connection, or as soon as a question no longer waits
+/// that an offer answers. After another sign of life, a pause is kept.
+fn asked_again(change: &Change, offers: &Offers) -> Option<(HostName, bool)> {
+    match change {
+        Change::Listed(host) => Some((host.clone(), true)),
+        Change::Gone { host, workflow, .. } => Some((host.clone(), offers.concerns(host, workflow))),
+        Change::Heard(host, _) => Some((host.clone(), false)),
+        _ => None,
     }
 }
 
+/// True if offers are to be made again to the machine now. Then the caller makes them with [`offer_again`].
 fn begins_again(state: &mut PeersState, n: usize, host: &HostName, at_once: bool) -> bool {
-    state.is_led_to(n, host) && state.offers.begin_again(host, at_once)
+    state.hosts.get(host).is_some_and(|known| known.peer == n) && state.offers.begin_again(host, at_once)
 }
 
 /// Makes the offers again that the machine has not confirmed, in a thread of its own.
@@ -186,7 +163,7 @@ fn offer_next(shared: &Shared, n: usize, host: &HostName, stop: &Stop) -> bool {
         return false;
     }
     let Some(offer) = shared.lock().offers.next(host) else { return false };
-    let progress = Progress::from_result(shared.peers[n].offer(host, &offer, OFFERED_WITHIN));
+    let progress = shared.peers[n].offer(host, &offer, OFFERED_WITHIN);
     let is_told = matches!(progress, Progress::Decided(_) | Progress::Sent);
     if is_told {
         shared.change(|state| state.told_again(host, &offer, progress));
@@ -205,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::Peers;
-    use crate::peer::{NotOffered, Offered, Problem};
+    use crate::peer::Problem;
     use crate::tests::{cut, list, played};
     use askbox_mailbox::documents::offer::{Decided, Offer, Verdict};
     use askbox_mailbox::{Answer, AnswerValue, QuestionId, RoundId, time};
@@ -217,9 +194,9 @@ mod tests {
         Offer::new(&round, Uuid::nil(), None, Answer::value(AnswerValue::Text(word.into()), "ann", "inbox"), true)
     }
 
-    fn verdict(offer: &Offer, decided: Decided) -> Result<Offered, NotOffered> {
+    fn verdict(offer: &Offer, decided: Decided) -> Progress {
         let said = "the machine's words".into();
-        Ok(Offered::Decided(Verdict { offer_id: offer.offer_id, decided, said, hint: None, warning: None }))
+        Progress::Decided(Verdict { offer_id: offer.offer_id, decided, said, hint: None, warning: None })
     }
 
     fn decided(peers: &Peers, offer: &Offer) -> Decided {
@@ -240,7 +217,7 @@ mod tests {
             match seen.len() {
                 1 => cut(),
                 // The first attempt after the cut does not even reach it.
-                2 => Err(NotOffered { problem: Problem::passing("cut off", "wait"), may_have_arrived: false }),
+                2 => Progress::NotSent(Problem::passing("cut off", "wait")),
                 _ => verdict(offer, Decided::Accepted),
             }
         });
@@ -369,7 +346,7 @@ mod tests {
         assert!(!offers.begin_again(&host, false), "a moment ago it was in vain");
         assert!(!offers.begin_again(&"tower".parse().unwrap(), true), "another machine gets nothing");
         assert!(offers.concerns(&host, &offer.workflow_id) && offers.begin_again(&host, true));
-        let gone = Change::Heard(host.clone(), time::now());
-        assert!(Sign::in_change(&gone).is_some() && Sign::in_change(&Change::Begins(host, "1".into())).is_none());
+        assert_eq!(asked_again(&Change::Heard(host.clone(), time::now()), &offers), Some((host.clone(), false)));
+        assert_eq!(asked_again(&Change::Begins(host, "1".into()), &offers), None);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
+use crate::offers::Progress;
+use crate::peer::{Change, Peer, Problem, Stop};
 use askbox_config::Config;
 use askbox_mailbox::{HostName, Offer};
 
@@ -30,7 +31,7 @@ impl Peer for Without {
         self.problem()
     }
 
-    fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> Result<Offered, NotOffered> {
-        Err(NotOffered { problem: self.problem(), may_have_arrived: false })
+    fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> Progress {
+        Progress::NotSent(self.problem())
     }
 }

@@ -4,7 +4,7 @@ use askbox::address::HostName;
 use askbox::commands::setup::fuzzed as settings;
 use askbox::mailbox::documents::offer::Offer;
 use askbox::mailbox::trust::key::{self, PublicKey, SecretKey};
-use askbox::peers::lines::Line;
+use askbox::peers::lines::{Line, WaitingLine};
 use askbox::peers::remote_question::RemoteQuestion;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub fn peer(bytes: &[u8]) {
         }
         let Some(read) = Line::read(line) else { continue };
         let shown = format!("{read:?}");
-        if let Line::Question { workflow_id, question_id, document } = &read {
+        if let Line::Question(WaitingLine { workflow_id, question_id, document }) = &read {
             let remote = RemoteQuestion::read(host.clone(), workflow_id.clone(), *question_id, document.get().as_bytes());
             match &remote.asked {
                 // A question of another machine is as valid as a local one, and belongs to the round that its machine names.

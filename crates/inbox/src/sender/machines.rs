@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::sender::Others;
 use askbox_mailbox::{Address, HostName, WorkflowId};
 use askbox_peers::known::{HostView, Reach};
-use askbox_peers::state::WayView;
+use askbox_peers::state::Way;
 use askbox_peers::{Peers, Progress, RemoteQuestion, machines};
 
 /// The state of other machines.
@@ -18,7 +18,7 @@ pub struct Machines {
     /// The machines, sorted by name.
     machines: Vec<HostView>,
     /// The databases, which name their machines themselves.
-    ways: Vec<WayView>,
+    ways: Vec<Way>,
     /// The progress of the answers that were offered from here.
     pub offers: HashMap<Uuid, Progress>,
     /// The reason why no machine is shown.
@@ -93,7 +93,7 @@ impl Machines {
         match self.machine(host) {
             Some(machine) => machine.reach == Reach::Connecting,
             // A database may know this machine.
-            None => !self.is_open || self.ways.iter().any(|view| view.way.reach == Reach::Connecting),
+            None => !self.is_open || self.ways.iter().any(|way| way.reach == Reach::Connecting),
         }
     }
 
@@ -104,7 +104,7 @@ impl Machines {
 
     /// The machines that are being tried for the first time.
     pub fn being_asked(&self) -> Vec<&str> {
-        let of_ways = self.ways.iter().filter(|view| view.way.reach == Reach::Connecting).map(|view| view.name.as_str());
+        let of_ways = self.ways.iter().filter(|way| way.reach == Reach::Connecting).map(|way| way.name.as_str());
         let machines = self.machines.iter().filter(|machine| machine.reach == Reach::Connecting).map(|machine| machine.host.as_str());
         of_ways.chain(machines).collect()
     }

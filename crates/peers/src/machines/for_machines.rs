@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
-use crate::lines::{ALIVE_EVERY, Line};
+use crate::lines::{ALIVE_EVERY, Line, WaitingLine};
 use askbox_cli::{Common, Context, hangup, program};
 use askbox_mailbox::documents::offer::MAX_OFFER;
 use askbox_mailbox::transitions::offered;
@@ -99,7 +99,7 @@ struct File(u64, i64, i64, u64);
 fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
     let no_mailbox = named_in_vain(common)?;
     let mut is_missing = no_mailbox.is_some();
-    say(Line::hello_without(no_mailbox))?;
+    say(Line::hello(no_mailbox))?;
     let mut told = BTreeMap::new();
     let mut mailbox = None;
     let mut hints = None;
@@ -109,13 +109,12 @@ fn tell(common: &Common, changes: &Arc<Changes>) -> Result<(), Trouble> {
         // A mailbox that does not exist yet has no questions.
         if mailbox.is_none() {
             mailbox = match common.open() {
-                Err(Error::NotFound { .. }) if !is_listed => None,
                 Err(Error::NotFound { .. }) => None,
                 other => Some(other?),
             };
             if let Some(mailbox) = &mailbox {
                 if std::mem::take(&mut is_missing) {
-                    say(Line::hello())?;
+                    say(Line::hello(None))?;
                 }
                 // File events are collected from before the first look. A change between the two is therefore looked at twice, and never
                 // missed.
@@ -193,7 +192,7 @@ fn look(mailbox: &Mailbox, workflow: &WorkflowId, told: &mut BTreeMap<WorkflowId
             // A line break between JSON tokens is white space, and inside a text it is escaped, so it can be replaced.
             let json = String::from_utf8_lossy(&document.to_bytes()).replace(['\n', '\r'], " ");
             let document = RawValue::from_string(json).map_err(|e| Error::failed(e.to_string(), "report this"))?;
-            say(Line::Question { workflow_id, question_id, document })
+            say(Line::Question(WaitingLine { workflow_id, question_id, document }))
         }
         Some(Err(e)) => say(Line::Unreadable { workflow_id, error: program::message(&e) }),
         None => Ok(()),
@@ -251,7 +250,7 @@ fn end_with_the_reader(changes: &Arc<Changes>) -> Result<()> {
 
 /// Takes the offer. Returns the exit status: 0 if it was accepted, 4 if not, 5 if it is invalid.
 pub(super) fn take_offer(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<u8> {
-    program::print_json_text(&Line::hello().to_json()?)?;
+    program::print_json_text(&Line::hello(None).to_json()?)?;
     match decide_offer(mailbox, context, file) {
         Ok(verdict) => {
             let status = match verdict.decided {

@@ -20,7 +20,7 @@ use clap::Parser;
 use crate::Peers;
 use crate::collection::no_peer;
 use crate::known::{HostView, Reach};
-use crate::state::WayView;
+use crate::state::Way;
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command};
 use askbox_cli::args::askbox_args::Inbox;
 use askbox_cli::ask_answer::filter;
@@ -82,8 +82,8 @@ fn views(peers: &Peers, host: Option<&HostName>) -> Result<Vec<HostView>> {
     if !views.is_empty() {
         return Ok(views);
     }
-    match ways.iter().find(|view| view.way.reach != Reach::Reachable) {
-        Some(view) => Err(unreachable(&view.name, &view.way.reach)),
+    match ways.iter().find(|way| way.reach != Reach::Reachable) {
+        Some(way) => Err(unreachable(&way.name, &way.reach)),
         None => Err(no_peer(host)),
     }
 }
@@ -123,10 +123,10 @@ pub struct NotReached<'a> {
 }
 
 /// The machines and databases that are not reached, each reason once: if a database is not reached, its machines are not named as well.
-pub fn not_reached<'a>(ways: &'a [WayView], views: &'a [HostView]) -> Vec<NotReached<'a>> {
+pub fn not_reached<'a>(ways: &'a [Way], views: &'a [HostView]) -> Vec<NotReached<'a>> {
     let databases =
-        ways.iter().filter_map(|way| Some(NotReached { name: &way.name, reach: &way.way.reach, why: silence(&way.name, &way.way.reach)? }));
-    let is_behind = |view: &&HostView| ways.iter().any(|way| way.name == view.peer && way.way.reach != Reach::Reachable);
+        ways.iter().filter_map(|way| Some(NotReached { name: &way.name, reach: &way.reach, why: silence(&way.name, &way.reach)? }));
+    let is_behind = |view: &&HostView| ways.iter().any(|way| way.name == view.peer && way.reach != Reach::Reachable);
     let machines = views.iter().filter(|view| !is_behind(view));
     let machines = machines.filter_map(|view| Some(NotReached { name: view.host.as_str(), reach: &view.reach, why: staleness(view)? }));
     databases.chain(machines).collect()

@@ -106,8 +106,7 @@ impl Conversation {
             let Some(left) = end.checked_duration_since(Instant::now()) else { return Next::Silence };
             match self.read_some(left, stop) {
                 Ok(true) => {}
-                Ok(false) => return Next::End,
-                Err(_) => return Next::End,
+                Ok(false) | Err(_) => return Next::End,
             }
         }
     }
@@ -176,9 +175,7 @@ impl Conversation {
         let error = words.iter().rev().find_map(|line| line.strip_prefix("error: "));
         (status, text::excerpt(error.or(words.last().copied()).unwrap_or_default(), 300))
     }
-}
 
-impl Conversation {
     /// Lets ssh go on connecting when this process ends, so that the next process finds the kept connection. ssh ends by itself,
     /// because nobody reads its output.
     pub(super) fn leave(mut self) {

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::known;
-use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE};
-use crate::peer::{Change, NotOffered, Offered, Peer, Problem, Stop};
+use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE, WaitingLine};
+use crate::offers::Progress;
+use crate::peer::{Change, Peer, Problem, Stop};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::ssh::conversation::{Ask, Conversation, Next, command, control_path};
 use askbox_config::PeerConfig;
@@ -26,7 +27,7 @@ use askbox_mailbox::{HostName, Offer, Untrusted, Verdict, WorkflowId, document, 
 pub fn configured(peers: &BTreeMap<String, PeerConfig>, folder: Option<&Path>) -> Vec<Box<dyn Peer>> {
     let named = peers.iter().filter(|(_, config)| !config.ssh.is_empty());
     let peer = |(name, config): (&String, &PeerConfig)| {
-        let peer = SshPeer::new(name.parse().ok()?, config.clone(), folder.map(Path::to_path_buf));
+        let peer = SshPeer { host: name.parse().ok()?, config: config.clone(), folder: folder.map(Path::to_path_buf) };
         Some(Box::new(peer) as Box<dyn Peer>)
     };
     named.filter_map(peer).collect()
@@ -82,12 +83,6 @@ impl Refusal {
 }
 
 impl SshPeer {
-    /// The machine of this name.
-    #[must_use]
-    fn new(host: HostName, config: PeerConfig, folder: Option<PathBuf>) -> Self {
-        Self { host, config, folder }
-    }
-
     /// Starts ssh and reads the first line. Returns its content as well. If a kept connection sends nothing, a new one is made, because
     /// the other end of the kept one may have been stopped or have vanished.
     fn connect(&self, ask: Ask<'_>, limit: Duration, stop: Option<&Stop>) -> Result<(Conversation, Greeting), Problem> {
@@ -191,7 +186,7 @@ impl SshPeer {
     fn heard(&self, line: Line, report: &dyn Fn(Change), is_listed: &Cell<bool>) -> Result<(), Problem> {
         let host = self.host.clone();
         match line {
-            Line::Question { workflow_id, question_id, document } => {
+            Line::Question(WaitingLine { workflow_id, question_id, document }) => {
                 let question = RemoteQuestion::read(host, workflow_id, question_id, document.get().as_bytes());
                 report(Change::Question(Box::new(question)));
             }
@@ -217,25 +212,26 @@ impl SshPeer {
     }
 
     /// One attempt to offer.
-    fn offer_once(&self, offer: &[u8], id: uuid::Uuid, limit: Duration) -> Result<Verdict, NotOffered> {
-        let not_sent = |problem| NotOffered { problem, may_have_arrived: false };
-        let perhaps_sent = |problem| NotOffered { problem, may_have_arrived: true };
-        let (mut ssh, _) = self.connect(Ask::Offer, limit, None).map_err(not_sent)?;
+    fn offer_once(&self, offer: &[u8], id: uuid::Uuid, limit: Duration) -> Progress {
+        let mut ssh = match self.connect(Ask::Offer, limit, None) {
+            Ok((ssh, _)) => ssh,
+            Err(problem) => return Progress::NotSent(problem),
+        };
         let end = Instant::now() + limit;
         if let Err(e) = ssh.send(offer, limit) {
-            return Err(perhaps_sent(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), self.look())));
+            return Progress::Unconfirmed(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), self.look()));
         }
         loop {
             match ssh.next(end.saturating_duration_since(Instant::now()), None) {
                 Next::Line(line) => match Line::read(&line) {
-                    Some(Line::Verdict { verdict }) if verdict.offer_id == id => return Ok(bounded(verdict)),
+                    Some(Line::Verdict { verdict }) if verdict.offer_id == id => return Progress::Decided(bounded(verdict)),
                     Some(Line::Failed { error, hint }) => {
                         let said = format!("{}: {}", self.host, text::excerpt(&error, 300));
-                        return Err(not_sent(Problem::lasting(said, text::excerpt(&hint, 300))));
+                        return Progress::NotSent(Problem::lasting(said, text::excerpt(&hint, 300)));
                     }
                     _ => {}
                 },
-                next => return Err(perhaps_sent(self.why(ssh, &next, true))),
+                next => return Progress::Unconfirmed(self.why(ssh, &next, true)),
             }
         }
     }
@@ -291,23 +287,27 @@ impl Peer for SshPeer {
         }
     }
 
-    fn offer(&self, _: &HostName, offer: &Offer, limit: Duration) -> Result<Offered, NotOffered> {
-        let failed = |problem| NotOffered { problem, may_have_arrived: false };
-        let bytes = document::to_json(offer).map_err(|e| failed(Problem::lasting(e.to_string(), e.hint())))?;
+    fn offer(&self, _: &HostName, offer: &Offer, limit: Duration) -> Progress {
+        let bytes = match document::to_json(offer) {
+            Ok(bytes) => bytes,
+            Err(e) => return Progress::NotSent(Problem::lasting(e.to_string(), e.hint())),
+        };
         let end = Instant::now() + limit;
         let mut may_have_arrived = false;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match self.offer_once(&bytes, offer.offer_id, left.min(ATTEMPT)) {
-                Ok(verdict) => return Ok(Offered::Decided(verdict)),
-                // An offer that certainly did not arrive is not tried again: the person decides.
-                Err(not_offered) => {
-                    may_have_arrived |= not_offered.may_have_arrived;
-                    // It is not known if the offer counts. Sending the same offer again finds out.
-                    if !may_have_arrived || end.saturating_duration_since(Instant::now()) < PAUSE * 2 {
-                        return Err(NotOffered { may_have_arrived, ..not_offered });
-                    }
+            let problem = match self.offer_once(&bytes, offer.offer_id, left.min(ATTEMPT)) {
+                Progress::NotSent(problem) => problem,
+                Progress::Unconfirmed(problem) => {
+                    may_have_arrived = true;
+                    problem
                 }
+                told => return told,
+            };
+            // An offer that certainly did not arrive is not tried again: the person decides. If it is not known whether the offer counts,
+            // sending the same offer again finds out.
+            if !may_have_arrived || end.saturating_duration_since(Instant::now()) < PAUSE * 2 {
+                return Progress::failed(problem, may_have_arrived);
             }
             std::thread::sleep(PAUSE);
         }

@@ -59,7 +59,7 @@ fn known(config: &Config, named: &[(&String, &PeerConfig)]) -> Vec<KnownPeer> {
     let (views, ways) = (peers.view(), peers.ways());
     let of = |(name, peer): &(&String, &PeerConfig)| {
         let led_to: Vec<_> = views.iter().filter(|view| view.peer == **name).collect();
-        let way = ways.iter().find(|view| view.name == **name).map(|view| &view.way);
+        let way = ways.iter().find(|way| way.name == **name);
         let problem = match way.map(|way| &way.reach).or_else(|| led_to.first().map(|view| &view.reach)) {
             Some(Reach::Reachable) => None,
             Some(Reach::Unreachable { problem, .. }) => Some(problem.clone()),
