@@ -103,15 +103,8 @@ impl Attempt {
         let lock = lock.ok_or_else(held)?;
         let mut opening = Opening::of(mailbox, &run);
         // Some agents hang or look into another project if a session is continued in another folder.
-        let begun_in = opening.session.as_ref().map(|session| WorkFolder::open(config, &session.cwd));
-        let folder = match begun_in {
-            Some(Ok(folder)) => Some(folder),
-            Some(Err(_)) => {
-                opening.session = None;
-                None
-            }
-            None => None,
-        };
+        let folder = opening.session.as_ref().and_then(|session| WorkFolder::open(config, &session.cwd).ok());
+        opening.session = opening.session.filter(|_| folder.is_some());
         if opening.session.is_none() && run.begin != Begin::Fresh {
             run.begin = Begin::Fresh;
             command::note("fresh instead of resume: the agent's session is not on record, or its folder is gone")?;

@@ -51,7 +51,7 @@ struct Response {
     response: ToolDecision,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct ToolDecision {
     behavior: String,
@@ -59,12 +59,6 @@ struct ToolDecision {
     interrupt: bool,
     action: String,
     content: Value,
-}
-
-impl Default for ToolDecision {
-    fn default() -> Self {
-        Self { behavior: String::new(), message: String::new(), interrupt: false, action: String::new(), content: Value::Null }
-    }
 }
 
 impl Command {

@@ -134,7 +134,7 @@ impl Talk<'_> {
             return self.cannot_begin(Some(Class::Setup), why);
         }
         self.so_far.info = info;
-        let Some(known) = &self.opening.session else { return self.begin_session() };
+        let Some(known) = &self.opening.session else { return self.ask(Client::new_session) };
         if known.agent != self.so_far.info.name.raw() {
             let why = format!("a new session: the earlier one was of {}, and this agent is {}", known.agent, self.so_far.info.name.raw());
             return self.begin_another_session(&why);
@@ -162,15 +162,11 @@ impl Talk<'_> {
         self.ask(|client| client.load(&session, markers))
     }
 
-    fn begin_session(&mut self) -> Result<()> {
-        self.ask(Client::new_session)
-    }
-
     /// Begins a new session in place of the one that was to be continued.
     fn begin_another_session(&mut self, why: &str) -> Result<()> {
         command::note(why)?;
         self.opening.session = None;
-        self.begin_session()
+        self.ask(Client::new_session)
     }
 
     fn session_opened(&mut self, opened: Opened) -> Result<()> {
@@ -251,7 +247,7 @@ impl Talk<'_> {
         let Messages { in_new_session, continued, may_be_done } = &self.messages;
         let (mailbox, run) = (self.mailbox, &self.run);
         let lost = self.opening.lost(opened, &self.client());
-        let untold = words::of_this_round(mailbox, run, &lost);
+        let untold = words::calls(mailbox, &run.round(), &lost);
         let again = || words::perhaps_again(&behind(continued, untold.as_deref()));
         let is_seen = self.client().has_seen(&words::marker_of_round(&run.round()));
         let has_message = is_seen || lost.iter().filter(|lost| lost.id.round == run.round()).all(|lost| lost.has_message);
@@ -350,7 +346,7 @@ impl Talk<'_> {
             if is_unclear && !is_fetched && !has_asked && !self.so_far.was_continued {
                 self.so_far.was_continued = true;
                 command::note("the turn ended without a result: the agent is asked to go on, once")?;
-                return self.prompt(words::about_no_result());
+                return self.prompt(words::NO_RESULT);
             }
         }
         // It counts: the agent has fetched the answer, or the question that it has posted is what it had to say.

@@ -23,7 +23,7 @@ const NOBODY_DECIDED: &str =
     "\n\nIf you have read that your user interrupted you, or rejected or cancelled a call: your user did not, your process had ended.\n";
 
 /// To an agent whose turn ended without a result.
-const UNCLEAR: &str = "\
+pub(crate) const NO_RESULT: &str = "\
 Your turn ended, and nothing shows that your work is done. If it is done, end with a few sentences that say what you have done. If it is \
 not, look at what is there before you repeat anything, and then go on. If you need a decision, ask with `ask-post` and end your turn.";
 
@@ -53,11 +53,6 @@ pub(crate) fn to_continue(lost: Option<&str>) -> String {
     behind(&format!("{CONTINUE}{NOBODY_DECIDED}"), lost)
 }
 
-/// The text for an agent whose turn ended without a result.
-pub(crate) fn about_no_result() -> &'static str {
-    UNCLEAR
-}
-
 /// Added to an answer that allows a call. The agent has read that the call was rejected, and may have forgotten the call.
 pub(crate) fn about_cut_call(question: &Question) -> String {
     if question.approval.is_none() || !permit::is_allowed(question) {
@@ -83,11 +78,6 @@ pub(crate) struct Lost {
     pub(crate) played_back: PlayedBack,
 }
 
-/// The words about the attempts of this round that are lost: their calls. `None` if no call is missing.
-pub(crate) fn of_this_round(mailbox: &Mailbox, run: &Run, lost: &[Lost]) -> Option<String> {
-    calls(mailbox, &run.round(), lost)
-}
-
 /// The words about the lost attempts of earlier rounds, the oldest round first: the message of each, and their calls.
 pub(crate) fn of_earlier_rounds(mailbox: &Mailbox, config: &Config, run: &Run, lost: &[Lost]) -> Option<String> {
     let mut rounds: Vec<_> = lost.iter().map(|lost| &lost.id.round).filter(|round| **round != run.round()).collect();
@@ -109,7 +99,8 @@ fn of_round(mailbox: &Mailbox, config: &Config, id: &RoundId, lost: &[Lost]) -> 
     (!words.is_empty()).then(|| words.join("\n\n"))
 }
 
-fn calls(mailbox: &Mailbox, round: &RoundId, lost: &[Lost]) -> Option<String> {
+/// The words about the attempts of a round that are lost: their calls. `None` if no call is missing.
+pub(crate) fn calls(mailbox: &Mailbox, round: &RoundId, lost: &[Lost]) -> Option<String> {
     let of_round = || lost.iter().rev().filter(|lost| lost.id.round == *round);
     let has = if of_round().any(|lost| lost.has_message) { Has::Messages } else { Has::Nothing };
     let attempts = of_round().map(|lost| {

@@ -25,14 +25,10 @@ pub enum Choice {
 pub(super) struct WaitingCall {
     /// The id, as JSON.
     pub(super) id: String,
-    options: Vec<PermissionOption>,
+    pub(super) options: Vec<PermissionOption>,
 }
 
 impl WaitingCall {
-    pub(super) fn new(id: String, options: Vec<PermissionOption>) -> Self {
-        Self { id, options }
-    }
-
     /// The reply, and the choice that it really makes.
     pub(super) fn reply(&self, choice: Choice) -> (String, Choice) {
         let wanted = match choice {

@@ -1,7 +1,6 @@
 //! The agent's replies to our requests, and what it says about itself.
 
 use agent_client_protocol_schema::v1::InitializeResponse;
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::protocol::envelope::shaped;
@@ -124,20 +123,6 @@ pub struct Opened {
     pub session: String,
     /// The mode that it is in, if the agent names one.
     pub mode: Option<String>,
-}
-
-/// The parts of the replies to `session/new`, `resume` and `load` that matter here.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct OpenedSession {
-    pub(super) session_id: Option<String>,
-    pub(super) modes: Option<Modes>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Modes {
-    pub(super) current_mode_id: Option<String>,
 }
 
 /// The code and the words of an error.

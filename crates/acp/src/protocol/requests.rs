@@ -13,8 +13,8 @@ const MOST: usize = 64;
 /// The requests that wait.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    calls: Vec<WaitingCall>,
-    forms: Vec<WaitingForm>,
+    pub(super) calls: Vec<WaitingCall>,
+    pub(super) forms: Vec<WaitingForm>,
 }
 
 impl Requests {
@@ -25,14 +25,6 @@ impl Requests {
 
     fn ids(&self) -> impl Iterator<Item = &str> {
         self.calls.iter().map(|call| call.id.as_str()).chain(self.forms.iter().map(|form| form.id.as_str()))
-    }
-
-    pub(super) fn add_call(&mut self, call: WaitingCall) {
-        self.calls.push(call);
-    }
-
-    pub(super) fn add_form(&mut self, form: WaitingForm) {
-        self.forms.push(form);
     }
 
     /// Answers a request for a permission. Returns the line, and the choice that it makes. `None` if the request no longer waits.

@@ -8,7 +8,7 @@ use crate::protocol::envelope::{self, Envelope, shaped};
 use crate::protocol::forms::{self, FormRequest, WaitingForm};
 use crate::protocol::item::{Item, Permission};
 use crate::protocol::permission::{self, WaitingCall};
-use crate::protocol::replies::{self, AgentInfo, AgentReply, Asked, Opened, OpenedSession};
+use crate::protocol::replies::{self, AgentInfo, AgentReply, Asked, Opened};
 use crate::protocol::unread::Subject;
 use crate::protocol::{tool, verdict};
 use askbox_agent::events::Tokens;
@@ -79,23 +79,17 @@ impl Client {
         match method {
             "session/request_permission" => self.permission_asked(line, id, params),
             "elicitation/create" => self.form_asked(line, id, params),
-            _ => {
-                let mut items = raw(&format!("acp/{}", head(method, 64)), line, false);
-                items.push(Item::Say(envelope::no_such_method(&id, head(method, NAME))));
-                items
-            }
+            _ => refused(&format!("acp/{}", head(method, 64)), line, envelope::no_such_method(&id, head(method, NAME))),
         }
     }
 
     fn form_asked(&mut self, line: &Line<'_>, id: String, params: Raw<'_>) -> Vec<Item> {
         let read = shaped::<FormRequest<'_>>(params).filter(|asked| asked.session().is_some_and(|id| Some(id) == self.session));
         let (Some(asked), true) = (read, self.turn.is_some() && self.requests.has_room_for(&id)) else {
-            let mut items = raw("acp/elicitation", line, false);
-            items.push(Item::Say(forms::cancelled(&id)));
-            return items;
+            return refused("acp/elicitation", line, forms::cancelled(&id));
         };
         let (question, form) = asked.question(id, params, line);
-        self.requests.add_form(form);
+        self.requests.forms.push(form);
         vec![StreamItem::Elicitation(Box::new(question)).into()]
     }
 
@@ -107,16 +101,14 @@ impl Client {
         let is_whole = params.is_none_or(|params| line.dropped_in(params.get()) == 0);
         let room = self.requests.has_room_for(&id);
         let (Some(asked), Some(turn), true) = (read, self.turn.as_mut(), room) else {
-            let mut items = raw("acp/request_permission", line, false);
-            items.push(Item::Say(permission::cancelled(&id)));
-            return items;
+            return refused("acp/request_permission", line, permission::cancelled(&id));
         };
         let mut items = Vec::new();
         turn.called(&asked.tool_call, true, &mut self.ledger, &mut items);
         let mut items: Vec<Item> = items.into_iter().map(Item::from).collect();
         if let Some(question) = forms::in_permission(&id, &asked, params, line) {
             items.push(StreamItem::Elicitation(Box::new(question)).into());
-            self.requests.add_form(WaitingForm::of_permission(id, asked.options));
+            self.requests.forms.push(WaitingForm::of_permission(id, asked.options));
             return items;
         }
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
@@ -140,7 +132,7 @@ impl Client {
             is_plain: tool::is_plain(request.tool_name.raw(), &request.input, &self.place.cwd),
             request,
         }));
-        self.requests.add_call(WaitingCall::new(id, asked.options));
+        self.requests.calls.push(WaitingCall { id, options: asked.options });
         items
     }
 
@@ -238,17 +230,18 @@ impl Client {
     }
 
     fn opened(&mut self, line: &Line<'_>, how: Asked, result: Raw<'_>) -> Vec<Item> {
-        let reply = shaped::<OpenedSession>(result).unwrap_or_default();
+        let reply = shaped::<Value>(result).unwrap_or_default();
+        let named = reply["sessionId"].as_str().map(str::to_owned);
         let resumed = self.session.clone();
         // A session that is continued keeps its id, whatever the reply says.
-        let Some(session) = resumed.clone().or(reply.session_id).filter(|id| !id.is_empty() && id.len() <= NAME) else {
+        let Some(session) = resumed.clone().or(named).filter(|id| !id.is_empty() && id.len() <= NAME) else {
             let mut items = raw("acp/session", line, false);
             let message = "the agent names no session".into();
             items.push(Item::Replied(AgentReply::Failed { asked: how, code: 0, message }));
             return items;
         };
         self.session = Some(session.clone());
-        let mode = reply.modes.and_then(|modes| modes.current_mode_id);
+        let mode = reply["modes"]["currentModeId"].as_str().map(str::to_owned);
         let in_force = if self.place.mode.is_empty() { mode.as_deref().unwrap_or_default() } else { &self.place.mode };
         let permission_mode = Untrusted::from(head(in_force, NAME));
         let cwd = Untrusted::from(self.place.cwd.display().to_string());
@@ -307,6 +300,13 @@ impl Client {
 fn priced(tokens: &Tokens, [input, output]: [f64; 2]) -> f64 {
     let read = tokens.input + tokens.cache_read + tokens.cache_creation;
     (read as f64 * input + tokens.output as f64 * output) / 1e6
+}
+
+/// A request that nobody is asked about, and the reply to it.
+fn refused(what: &str, line: &Line<'_>, reply: String) -> Vec<Item> {
+    let mut items = raw(what, line, false);
+    items.push(Item::Say(reply));
+    items
 }
 
 fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<Item> {
