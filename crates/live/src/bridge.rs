@@ -18,9 +18,9 @@ use askbox_run::{Desk, Reply, Request};
 /// How many lines are read before the next look at the mailbox.
 const MOST_LINES: usize = 500;
 /// The status of HTTP for a reply that the program has taken.
-const TAKEN: u16 = 200;
+pub(crate) const TAKEN: u16 = 200;
 /// The status for a reply to a request that has ended.
-const NOT_FOUND: u16 = 404;
+pub(crate) const NOT_FOUND: u16 = 404;
 
 const GONE: &str = "its session has ended";
 /// Nobody knows which of both calls the program would make.

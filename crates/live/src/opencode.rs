@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::request::{self, RUNNING, not_told, with_fields_beside};
+use crate::request::{self, Choice, RUNNING, ask_user_question, not_told, with_fields_beside};
 use crate::wire::{Asked, Part, RequestId, problem};
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
 use askbox_mailbox::programs::OPENCODE;
@@ -42,12 +42,6 @@ struct OneQuestion {
 
 fn yes() -> bool {
     true
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    label: String,
-    description: String,
 }
 
 /// Reads what the plugin has told of a dialog.
@@ -104,13 +98,10 @@ impl Permission {
 impl OneQuestion {
     /// The question in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
     fn into_ask_user_question(self) -> Value {
-        let mut question = json!({ "question": self.question, "header": self.header, "multiSelect": self.multiple });
-        if !self.options.is_empty() {
-            let options = self.options.iter().map(|choice| json!({ "label": choice.label, "description": choice.description }));
-            question["options"] = options.collect();
-            if !self.custom {
-                question["free_text"] = false.into();
-            }
+        let has_options = !self.options.is_empty();
+        let mut question = ask_user_question(&self.question, &self.header, self.multiple, &self.options);
+        if has_options && !self.custom {
+            question["free_text"] = false.into();
         }
         question
     }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::wire::{RequestId, Session};
@@ -60,6 +61,22 @@ fn session_id(facts: &Facts, session: &Session) -> Result<SessionId> {
 fn subagent(session: &Session) -> Subagent {
     let short = |words: &Option<String>| words.as_deref().map(|words| text::excerpt(words, LONGEST_NAME)).filter(|words| !words.is_empty());
     Subagent { id: text::excerpt(&session.id, LONGEST_NAME), kind: short(&session.agent), task: short(&session.title) }
+}
+
+/// An option of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    label: String,
+    description: String,
+}
+
+/// A question in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
+pub(super) fn ask_user_question(question: &str, header: &str, several: bool, options: &[Choice]) -> Value {
+    let mut asked = json!({ "question": question, "header": header, "multiSelect": several });
+    if !options.is_empty() {
+        asked["options"] = json!(options);
+    }
+    asked
 }
 
 /// The call's input, and the program's own fields of the request that say more.

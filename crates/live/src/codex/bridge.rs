@@ -13,7 +13,7 @@ use crate::codex::question::Sign;
 use crate::codex::request::Request;
 use crate::codex::telling::Telling;
 use crate::codex::waking::{JobId, Waking};
-use crate::codex::wire::{self, Incoming, Item, RequestId, Status, ThreadId};
+use crate::codex::wire::{self, Incoming, Item, Status, ThreadId};
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Result, wake};
 use askbox_run::asking::beside::{Dialogs, LOOK_EVERY};
@@ -150,7 +150,7 @@ impl<'a> Bridge<'a> {
                 // A reply, even an error, would deny it and take the dialog away from the person.
                 None => tracing::debug!(method, "a request of codex is left to its terminal"),
             },
-            Incoming::Resolved { thread, request } => self.resolved(thread, request),
+            Incoming::Resolved { thread, request } => self.signed(&(thread, request), Sign::Resolved),
             Incoming::Status { thread, status } => self.status(thread, &status)?,
             Incoming::ItemStarted { thread, item } => self.asker.threads.begin(&thread, item),
             Incoming::ItemCompleted { thread, item } => self.item_ended(&thread, &item),
@@ -190,10 +190,6 @@ impl<'a> Bridge<'a> {
             (Subject::Other(_), Ok(_)) => {}
         }
         Ok(())
-    }
-
-    fn resolved(&mut self, thread: ThreadId, request: RequestId) {
-        self.signed(&(thread, request), Sign::Resolved);
     }
 
     fn status(&mut self, thread: ThreadId, status: &Status) -> Result<()> {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codex::request::{Asked, Asks, Request, patch};
 use crate::codex::threads::Known;
+use crate::request::ask_user_question;
 use askbox_mailbox::documents::fields::tool_call::REQUEST_USER_INPUT;
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Error, Result};
@@ -51,15 +52,7 @@ pub(super) fn request(request: &Request, thread: &Known) -> Result<asking::Reque
 
 /// The questions in the form of Claude Code's tool AskUserQuestion, which the mailbox reads.
 fn as_ask_user_question(asked: &[Asked]) -> Map<String, Value> {
-    let question = |asked: &Asked| {
-        let mut question = json!({ "question": asked.question, "header": asked.header, "multiSelect": false });
-        let options = asked.options.iter().flatten().map(|choice| json!({ "label": choice.label, "description": choice.description }));
-        let options: Vec<Value> = options.collect();
-        if !options.is_empty() {
-            question["options"] = options.into();
-        }
-        question
-    };
+    let question = |asked: &Asked| ask_user_question(&asked.question, &asked.header, false, asked.options.as_deref().unwrap_or_default());
     Map::from_iter([("questions".to_owned(), asked.iter().map(question).collect())])
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::codex::wire::{ChangeKind, FileChange, ThreadId};
+use crate::request::Choice;
 
 /// The fields of a command's request that say nothing about the command itself.
 const ABOUT_THE_REQUEST: [&str; 12] = [
@@ -57,13 +58,6 @@ pub(super) struct Asked {
     #[serde(default)]
     is_secret: bool,
     pub(super) options: Option<Vec<Choice>>,
-}
-
-/// An option of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Choice {
-    pub(super) label: String,
-    pub(super) description: String,
 }
 
 #[derive(Deserialize)]

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde_json::{Map, Value, json};
 
+use crate::bridge::{NOT_FOUND, TAKEN};
 use crate::qwen::folder::Folder;
 use crate::qwen::lines::{Begin, Line, Response, results};
 use crate::qwen::lines::{EVENT, ID, is_left_to_the_terminal};
@@ -24,10 +25,6 @@ const PROTOCOL: u32 = 2;
 const AGAIN_AFTER: Duration = Duration::from_millis(1500);
 /// How often a refusal is sent at most.
 const MOST: u32 = 8;
-/// Qwen took the reply.
-const TAKEN: u16 = 200;
-/// The dialog had ended before.
-const TOO_LATE: u16 = 404;
 
 /// The files of one process of Qwen, and what is known of its dialogs.
 pub(crate) struct Files {
@@ -58,7 +55,7 @@ impl Sent {
 
 /// Opens the files, and starts to read. From now on, Qwen can write its events. Their channel ends when Qwen has ended.
 pub(crate) fn open(folder: &Folder, qwen: ProcessHandle) -> Result<(Files, Receiver<Vec<u8>>)> {
-    let lines = wire::lines(UntilEnd { events: folder.read_events()?, qwen })?;
+    let lines = wire::lines(UntilEnd { events: disk::fifo::open_reader(&folder.events())?, qwen })?;
     Ok((Files::new(folder.replies()), lines))
 }
 
@@ -126,7 +123,7 @@ impl Files {
                 self.open.remove(&id);
                 Some(match self.sent.remove(&id) {
                     Some(sent) if sent.allowed == response.allowed => Incoming::Replied { id, status: TAKEN },
-                    Some(_) => Incoming::Replied { id, status: TOO_LATE },
+                    Some(_) => Incoming::Replied { id, status: NOT_FOUND },
                     None => Incoming::Ended { id },
                 })
             }
@@ -141,7 +138,7 @@ impl Files {
                 self.sent.remove(&id);
                 self.open.remove(&id);
                 Some(match is_gone {
-                    true => Incoming::Replied { id, status: TOO_LATE },
+                    true => Incoming::Replied { id, status: NOT_FOUND },
                     false => failed(Some(id), format!("Qwen has not taken a reply: {error}")),
                 })
             }
@@ -153,7 +150,7 @@ impl Files {
         let over: Vec<RequestId> = self.open.extract_if(|_, call| is_over(call)).map(|(id, _)| id).collect();
         let end = |id: RequestId| match self.sent.remove(&id) {
             Some(Sent { allowed: false, .. }) => Incoming::Replied { id, status: TAKEN },
-            Some(_) => Incoming::Replied { id, status: TOO_LATE },
+            Some(_) => Incoming::Replied { id, status: NOT_FOUND },
             None => Incoming::Ended { id },
         };
         over.into_iter().map(end).collect()
@@ -329,12 +326,12 @@ mod tests {
             (None, prompt(), None),
             (None, result_of("call_1"), None),
             (Some(true), success(true), Some(TAKEN)),
-            (Some(true), success(false), Some(TOO_LATE)),
-            (Some(true), gone(), Some(TOO_LATE)),
-            (Some(true), prompt(), Some(TOO_LATE)),
+            (Some(true), success(false), Some(NOT_FOUND)),
+            (Some(true), gone(), Some(NOT_FOUND)),
+            (Some(true), prompt(), Some(NOT_FOUND)),
             (Some(false), success(false), Some(TAKEN)),
-            (Some(false), success(true), Some(TOO_LATE)),
-            (Some(false), gone(), Some(TOO_LATE)),
+            (Some(false), success(true), Some(NOT_FOUND)),
+            (Some(false), gone(), Some(NOT_FOUND)),
             (Some(false), prompt(), Some(TAKEN)),
         ] {
             let mut files = files(&folder);
@@ -379,7 +376,7 @@ mod tests {
         make_due(&mut files);
         files.send_again().unwrap();
         assert!(hears(&mut files, &gone).is_empty());
-        assert_eq!(hears(&mut files, &gone), [Incoming::Replied { id: id(), status: TOO_LATE }]);
+        assert_eq!(hears(&mut files, &gone), [Incoming::Replied { id: id(), status: NOT_FOUND }]);
         // Another error tells nothing about the dialog.
         opens(&mut files);
         files.send(&reply(false)).unwrap();

@@ -1,6 +1,5 @@
 //! The private folder of one session: a named pipe with Qwen's events, and a file with the replies.
 
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -50,11 +49,6 @@ impl Folder {
         self.0.join("replies")
     }
 
-    /// Makes the pipe, and opens its end to read.
-    pub(crate) fn read_events(&self) -> Result<File> {
-        disk::fifo::open_reader(&self.events())
-    }
-
     /// True if a process reads the pipe.
     pub(crate) fn is_read(&self) -> bool {
         disk::fifo::open_writer(&self.events()).is_ok_and(|writer| writer.is_some())
@@ -88,7 +82,7 @@ mod tests {
         let folder = Folder::make().unwrap();
         assert_eq!(disk::metadata(folder.path()).unwrap().mode() & 0o777, 0o700);
         assert!(!folder.is_read());
-        let reader = folder.read_events().unwrap();
+        let reader = disk::fifo::open_reader(&folder.events()).unwrap();
         assert!(folder.is_read());
         drop(reader);
         assert!(!folder.is_read());
