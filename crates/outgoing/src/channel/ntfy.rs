@@ -287,9 +287,6 @@ impl Replies {
     /// Follows the topic as long as cards wait, and a little longer.
     pub(in crate::channel) fn cards(&mut self, waiting: usize) {
         self.has_cards = waiting > 0;
-        if self.has_cards {
-            self.follow_until = Some(Instant::now() + FOLLOW_ON);
-        }
     }
 
     /// Opens and closes the stream as it is needed.

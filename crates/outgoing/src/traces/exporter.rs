@@ -194,9 +194,9 @@ impl Office {
     /// Gives the rounds that wait one more chance.
     fn leave(&mut self, notes: &Receiver<Note>) {
         let end = Instant::now() + LEAVE_WITHIN;
-        self.queue.hurry(Instant::now());
+        self.queue.not_before = Instant::now();
         self.send();
-        while self.queue.is_under_way() {
+        while self.queue.under_way > 0 {
             match notes.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(Note::Sent(Ok(()))) => {
                     self.sent(Ok(()));
@@ -210,7 +210,7 @@ impl Office {
                 Err(_) => break,
             }
         }
-        self.tally.lost += self.queue.len() as u64;
+        self.tally.lost += self.queue.rounds.len() as u64;
         self.write_tally();
     }
 
@@ -356,19 +356,6 @@ impl Queue {
     pub(super) fn deadline(&self) -> Option<Instant> {
         (self.under_way == 0 && !self.rounds.is_empty()).then_some(self.not_before)
     }
-
-    /// Makes a request due at once, because the watcher ends.
-    pub(super) fn hurry(&mut self, now: Instant) {
-        self.not_before = now;
-    }
-
-    pub(super) fn is_under_way(&self) -> bool {
-        self.under_way > 0
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rounds.len()
-    }
 }
 
 #[cfg(test)]
@@ -442,6 +429,6 @@ mod tests_of_queue {
             assert_eq!(queue.failed(now), left);
             assert_eq!(queue.begin(now), None);
         }
-        assert_eq!((queue.len(), now - begun), (0, Duration::from_secs(15)));
+        assert_eq!((queue.rounds.len(), now - begun), (0, Duration::from_secs(15)));
     }
 }
