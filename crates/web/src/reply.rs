@@ -90,9 +90,8 @@ pub fn problem_page(home: &str, status: StatusCode, title: &str, words: &str) ->
 /// The page for a browser without a valid session.
 pub fn not_signed_in(parts: &Parts) -> Response {
     let comes_from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site");
-    let again = comes_from_elsewhere.then(|| parts.uri.path().to_owned());
     let is_below = parts.uri.path().starts_with("/d/");
-    let again = again.filter(|_| is_below);
+    let again = (comes_from_elsewhere && is_below).then(|| parts.uri.path().to_owned());
     html(StatusCode::UNAUTHORIZED, &Missing { again, is_below, version: files_version() })
 }
 
@@ -112,19 +111,23 @@ pub fn error_page(home: &str, error: &Error) -> Response {
     problem_page(home, status, title, &words)
 }
 
-const STYLE: &str = include_str!("static/style.css");
-const SCRIPT: &str = include_str!("static/page.js");
-const FORM_SCRIPT: &str = include_str!("static/form.js");
-const LIST_SCRIPT: &str = include_str!("static/list.js");
-const DOOR_SCRIPT: &str = include_str!("static/door.js");
-const ICON: &str = include_str!("static/icon.svg");
-const MANIFEST: &str = include_str!("static/manifest.json");
-const ICON_180: &[u8] = include_bytes!("static/icon-180.png");
-const ICON_512: &[u8] = include_bytes!("static/icon-512.png");
+/// The files of the page: the name, the media type and the bytes.
+const FILES: [(&str, &str, &[u8]); 9] = [
+    ("style.css", "text/css; charset=utf-8", include_bytes!("static/style.css")),
+    ("page.js", SCRIPT, include_bytes!("static/page.js")),
+    ("form.js", SCRIPT, include_bytes!("static/form.js")),
+    ("list.js", SCRIPT, include_bytes!("static/list.js")),
+    ("door.js", SCRIPT, include_bytes!("static/door.js")),
+    ("icon.svg", "image/svg+xml", include_bytes!("static/icon.svg")),
+    ("icon-180.png", "image/png", include_bytes!("static/icon-180.png")),
+    ("icon-512.png", "image/png", include_bytes!("static/icon-512.png")),
+    ("manifest.json", "application/manifest+json", include_bytes!("static/manifest.json")),
+];
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let all = [STYLE, SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT, ICON, MANIFEST].concat();
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, all.as_bytes()).simple().to_string().split_off(24)
+    let all = FILES.map(|(_, _, bytes)| bytes).concat();
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, &all).simple().to_string().split_off(24)
 });
 
 /// A word that changes with the files. It is part of their addresses.
@@ -134,17 +137,8 @@ pub fn files_version() -> &'static str {
 
 /// `/static/FILE`
 pub async fn static_file(Path(file): Path<String>) -> Response {
-    let (kind, bytes) = match file.as_str() {
-        "style.css" => ("text/css; charset=utf-8", STYLE.as_bytes()),
-        "page.js" => ("text/javascript; charset=utf-8", SCRIPT.as_bytes()),
-        "form.js" => ("text/javascript; charset=utf-8", FORM_SCRIPT.as_bytes()),
-        "list.js" => ("text/javascript; charset=utf-8", LIST_SCRIPT.as_bytes()),
-        "door.js" => ("text/javascript; charset=utf-8", DOOR_SCRIPT.as_bytes()),
-        "icon.svg" => ("image/svg+xml", ICON.as_bytes()),
-        "icon-180.png" => ("image/png", ICON_180),
-        "icon-512.png" => ("image/png", ICON_512),
-        "manifest.json" => ("application/manifest+json", MANIFEST.as_bytes()),
-        _ => return plain(StatusCode::NOT_FOUND, "there is no such file"),
+    let Some((_, kind, bytes)) = FILES.into_iter().find(|(name, ..)| *name == file) else {
+        return plain(StatusCode::NOT_FOUND, "there is no such file");
     };
     // The address of a file changes with its content, so a browser may keep the file for a year.
     ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")], bytes).into_response()
@@ -156,9 +150,10 @@ mod tests {
 
     #[test]
     fn the_scripts_of_the_page_are_small_and_fetch_nothing() {
-        let scripts = [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT];
-        assert!(scripts.iter().map(|script| script.len()).sum::<usize>() <= 16 << 10, "{:?}", scripts.map(str::len));
-        for text in [SCRIPT, FORM_SCRIPT, LIST_SCRIPT, DOOR_SCRIPT, STYLE, MANIFEST] {
+        let texts = FILES.map(|(name, kind, bytes)| (name, kind, std::str::from_utf8(bytes).unwrap_or_default()));
+        let scripts = texts.iter().filter(|(_, kind, _)| *kind == SCRIPT);
+        assert!(scripts.map(|(.., script)| script.len()).sum::<usize>() <= 16 << 10);
+        for (_, _, text) in texts.iter().filter(|(name, ..)| *name != "icon.svg") {
             assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("eval"), "{text}");
         }
     }

@@ -9,11 +9,12 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::{Router, middleware};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::changes::Changes;
 use crate::gate::{Devices, Hosts};
 use crate::index::Index;
-use crate::listen::{Bound, Caller, Connections};
+use crate::listen::{Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::pages::{decline, done, events, inbox, prompt, question, run, session, sign_in, tree};
@@ -44,8 +45,11 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     // If the file cannot be read, fail now instead of refusing every browser later.
     let is_first = devices.all()?.is_empty();
     let index = Arc::new(Index::default());
+    let failed = |e: std::io::Error| Error::failed(format!("cannot start: {e}"), "check the limits on processes and files: ulimit -a");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(WORKERS).build().map_err(failed)?;
     // This comes before the first thread. A browser that connects from now on waits until the page has started.
-    let bound = Bound::open(&listen)?;
+    let connections = runtime.block_on(async { Connections::open(&listen) })?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
     let elsewhere = OtherMachines::start(&all, changes.clone())?;
     let prompting = Prompting::start(mailbox.clone(), changes.clone())?;
@@ -67,12 +71,9 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         session_lasts: config.session.0,
     });
 
-    let failed = |e: std::io::Error| Error::failed(format!("cannot start: {e}"), "check the limits on processes and files: ulimit -a");
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().max_blocking_threads(WORKERS).build().map_err(failed)?;
     let ended = runtime.block_on(async {
-        let connections = Connections::of(bound).map_err(failed)?;
-        let ended = ended_by_signal()?;
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let place = connections.place();
         // The check runs before all routing, for every request.
         let checked = middleware::from_fn_with_state(Arc::clone(&site), check::check);
@@ -86,31 +87,13 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         }
         tokio::select! {
             served = axum::serve(connections, app) => served.map_err(failed),
-            () = ended => Ok(()),
+            _ = interrupted.recv() => Ok(()),
+            _ = terminated.recv() => Ok(()),
         }
     });
     // An answer that is being written is finished first.
     runtime.shutdown_timeout(ENDS_WITHIN);
     ended.map(|()| 0)
-}
-
-/// Resolves when the process is told to end.
-fn ended_by_signal() -> Result<impl Future<Output = ()>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let failed = |e: std::io::Error| Error::failed(format!("cannot handle Unix signals: {e}"), "check the limit on processes: ulimit -u");
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
-    let (told, ended) = tokio::sync::oneshot::channel();
-    askbox_mailbox::thread::start(move || {
-        if signals.forever().next().is_some() {
-            let _ = told.send(());
-        }
-    })?;
-    Ok(async move {
-        // If the thread is gone, the page can only be ended with a stronger signal.
-        if ended.await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }
 
 /// True if something listens there. Only used for a hint.

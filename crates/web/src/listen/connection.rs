@@ -54,7 +54,7 @@ impl Connection {
 
     /// The time when the connection ends if it stays silent.
     fn ends_at(&self) -> Instant {
-        if self.place.caller().is_known() {
+        if self.place.caller.is_known() {
             return self.heard + SILENT_FOR;
         }
         (self.heard + STRANGER_SILENT_FOR).min(self.since + STRANGER_STAYS_FOR)
@@ -126,7 +126,7 @@ impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         let read = self.stream.as_mut().poll_read(context, into);
-        if !self.place.caller().has_shown_a_session() {
+        if !self.place.caller.has_shown_a_session() {
             self.said += into.filled().len() - before;
             if self.said > STRANGER_SAYS {
                 return Poll::Ready(Err(io::ErrorKind::FileTooLarge.into()));

@@ -11,4 +11,4 @@ mod places;
 mod socket;
 
 pub use places::Caller;
-pub use socket::{Bound, Connections};
+pub use socket::Connections;

@@ -47,7 +47,8 @@ struct Stranger {
 
 /// One place. It lasts as long as its connection.
 pub struct Place {
-    caller: Caller,
+    /// Who took it.
+    pub caller: Caller,
     /// Resolves with an error when another connection takes the place, and with a value when nobody can take it any more.
     pub taken: oneshot::Receiver<()>,
 }
@@ -69,11 +70,7 @@ impl Places {
     }
 
     /// Takes a place for one more stranger.
-    pub fn take(&self) -> Place {
-        self.take_at(Instant::now())
-    }
-
-    fn take_at(&self, now: Instant) -> Place {
+    pub fn take(&self, now: Instant) -> Place {
         let (kept, taken) = oneshot::channel();
         let mut all = thread::locked(&self.taken);
         let makes_room = |oldest: &Stranger| now.duration_since(oldest.since) >= JUST_COME;
@@ -89,13 +86,6 @@ impl Places {
     /// Ends the oldest stranger, because the system has no room for one more connection.
     pub fn make_room(&self) {
         thread::locked(&self.taken).strangers.pop_front();
-    }
-}
-
-impl Place {
-    /// The caller of the connection that has this place.
-    pub fn caller(&self) -> &Caller {
-        &self.caller
     }
 }
 
@@ -149,19 +139,19 @@ mod tests {
     #[test]
     fn a_stranger_never_takes_the_place_of_a_signed_in_device() {
         let (places, begun) = (Places::new(1024), Instant::now());
-        let mut person = places.take_at(begun);
-        person.caller().is_signed_in();
-        let mut strangers: Vec<_> = (0..MAX_STRANGERS).map(|_| places.take_at(begun)).collect();
+        let mut person = places.take(begun);
+        person.caller.is_signed_in();
+        let mut strangers: Vec<_> = (0..MAX_STRANGERS).map(|_| places.take(begun)).collect();
         assert!(!strangers.iter_mut().any(is_over));
-        strangers.push(places.take_at(begun + JUST_COME / 2));
+        strangers.push(places.take(begun + JUST_COME / 2));
         assert!(!strangers.iter_mut().any(is_over), "each has a while to say who it is");
         // Each new stranger ends one of the others.
         drop(strangers.pop());
-        let next = places.take_at(begun + JUST_COME);
+        let next = places.take(begun + JUST_COME);
         assert!(is_over(&mut strangers[0]) && !is_over(&mut strangers[1]));
         assert_eq!(person.taken.try_recv(), Ok(()), "it stays");
-        strangers[0].caller().is_signed_in();
-        assert!(!strangers[0].caller().is_known(), "its place is taken");
+        strangers[0].caller.is_signed_in();
+        assert!(!strangers[0].caller.is_known(), "its place is taken");
         drop((next, strangers, person));
         let all = thread::locked(&places.taken);
         assert_eq!((all.strangers.len(), all.signed_in), (0, 0));
@@ -171,13 +161,13 @@ mod tests {
     fn a_connection_that_has_just_come_has_an_end_as_well() {
         for (files, most) in [(1 << 20, MAX_JUST_COME), (1024, 512), (256, 128), (20, MAX_STRANGERS)] {
             let (places, now) = (Places::new(files), Instant::now());
-            let mut strangers: Vec<_> = (0..most).map(|_| places.take_at(now)).collect();
+            let mut strangers: Vec<_> = (0..most).map(|_| places.take(now)).collect();
             assert!(!strangers.iter_mut().any(is_over), "{files}");
-            strangers.push(places.take_at(now));
+            strangers.push(places.take(now));
             assert_eq!(strangers.iter_mut().filter_map(|place| is_over(place).then_some(())).count(), 1, "{files}");
             assert!(is_over(&mut strangers[0]), "{files}");
             // After a flood of new connections, only the usual number is kept.
-            strangers.push(places.take_at(now + JUST_COME));
+            strangers.push(places.take(now + JUST_COME));
             assert_eq!(thread::locked(&places.taken).strangers.len(), MAX_STRANGERS, "{files}");
             places.make_room();
             assert_eq!(thread::locked(&places.taken).strangers.len(), MAX_STRANGERS - 1, "{files}");
@@ -187,7 +177,7 @@ mod tests {
     #[test]
     fn those_who_are_signed_in_have_an_end_as_well() {
         let places = Places::new(1024);
-        let all: Vec<_> = (0..=MAX_SIGNED_IN).map(|_| places.take()).inspect(|place| place.caller().is_signed_in()).collect();
-        assert_eq!(all.iter().filter(|place| place.caller().is_known()).count(), MAX_SIGNED_IN);
+        let all: Vec<_> = (0..=MAX_SIGNED_IN).map(|_| places.take(Instant::now())).inspect(|place| place.caller.is_signed_in()).collect();
+        assert_eq!(all.iter().filter(|place| place.caller.is_known()).count(), MAX_SIGNED_IN);
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::net::UnixStream as Probe;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
@@ -18,22 +18,25 @@ use askbox_mailbox::{Error, IoContext, Result, disk};
 /// The pause after the system refused a connection for lack of free descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A socket that listens. Its connections wait until there is a runtime for them: see [`Connections::of`].
-pub enum Bound {
-    /// An address.
-    Tcp(std::net::TcpListener),
-    /// A socket of this user alone.
-    Unix(std::os::unix::net::UnixListener),
+/// The listening socket, and the places of its connections.
+pub struct Connections {
+    socket: Socket,
+    places: Places,
 }
 
-impl Bound {
-    /// Starts to listen. Must be called before this process starts other threads. The umask of the whole process is 0177 for a moment, and
-    /// nobody could enter a folder that another thread made then.
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Connections {
+    /// Starts to listen. Must be called within the runtime, and before this process starts other threads. The umask of the whole process is
+    /// 0177 for a moment, and nobody could enter a folder that another thread made then.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another process listens there.
     pub fn open(listen: &Listen) -> Result<Self> {
-        match listen {
+        let socket = match listen {
             Listen::Tcp(address) => {
                 let taken = |e: io::Error| match e.kind() {
                     io::ErrorKind::AddrInUse => Error::conflict(
@@ -46,38 +49,13 @@ impl Bound {
                     ),
                 };
                 let socket = std::net::TcpListener::bind(address).map_err(taken)?;
-                socket.set_nonblocking(true).io("listen at", address.to_string())?;
-                Ok(Self::Tcp(socket))
+                let socket = socket.set_nonblocking(true).and_then(|()| TcpListener::from_std(socket));
+                Socket::Tcp(socket.io("listen at", address.to_string())?)
             }
             Listen::Unix(path) => {
                 let socket = listen_at(path)?;
-                socket.set_nonblocking(true).io("listen at", path)?;
-                Ok(Self::Unix(socket))
+                Socket::Unix(socket.set_nonblocking(true).and_then(|()| UnixListener::from_std(socket)).io("listen at", path)?)
             }
-        }
-    }
-}
-
-/// The connections of the listening socket.
-pub struct Connections {
-    socket: Socket,
-    places: Places,
-}
-
-enum Socket {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-impl Connections {
-    /// The connections of this socket. Must be called within the runtime.
-    ///
-    /// # Errors
-    /// If the system refuses to report them.
-    pub fn of(bound: Bound) -> io::Result<Self> {
-        let socket = match bound {
-            Bound::Tcp(socket) => Socket::Tcp(TcpListener::from_std(socket)?),
-            Bound::Unix(socket) => Socket::Unix(UnixListener::from_std(socket)?),
         };
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
         Ok(Self { socket, places: Places::new(files) })
@@ -125,8 +103,8 @@ impl Listener for Connections {
             };
             match accepted {
                 Ok(stream) => {
-                    let place = self.places.take();
-                    let caller = place.caller().clone();
+                    let place = self.places.take(Instant::now());
+                    let caller = place.caller.clone();
                     return (Connection::new(stream, place), caller);
                 }
                 Err(_) => {

@@ -1,6 +1,7 @@
 //! Markdown of a question or a result as HTML. Raw HTML stays text, and an image becomes a link to it. A link can only lead to a web page
 //! or a mail address. Each block finds its own direction, and a wide table scrolls by itself. A line that was written as one stays a line.
 
+use askama::filters;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 use crate::gate::Hosts;
@@ -59,7 +60,7 @@ impl Page<'_> {
                 let leads = leads_somewhere(&dest_url);
                 self.links.push(leads.then(|| if self.hosts.may_be_own(&dest_url) { END_OF_OWN } else { END }));
                 if leads {
-                    let url = escaped(&dest_url);
+                    let Ok(url) = filters::escape(&*dest_url, filters::Html);
                     let open = format!("<a href=\"{url}\" title=\"{url}\" rel=\"noopener noreferrer\" target=\"_blank\">");
                     Event::InlineHtml(open.into())
                 } else {
@@ -106,21 +107,6 @@ fn leads_somewhere(url: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +127,7 @@ mod tests {
         for wanted in [
             "<h3 dir=\"auto\">Plan</h3>",
             "<em>overlap</em>",
-            "href=\"https://x.y/?a=1&amp;b=2\"",
+            "href=\"https://x.y/?a=1&#38;b=2\"",
             "<li>one</li>",
             "rm -rf &lt;x&gt;",
             "<td>1</td>",
