@@ -11,7 +11,7 @@ use tokio::sync::mpsc as to_page;
 
 use crate::gate::{Devices, Secret};
 use crate::index::Index;
-use crate::looked_at::LookedAt;
+use crate::looked_at::{LookedAt, watch_only};
 use askbox_mailbox::{Folder, Hint, Hints, Mailbox, Result, RoundId, WorkflowId, list, thread};
 use askbox_run::record;
 
@@ -61,7 +61,7 @@ impl Changes {
         let (sender, hints) = mpsc::sync_channel(256);
         let pages = Self { pages: Arc::default(), sessions: LookedAt::default(), wake: sender.clone() };
         let told = pages.clone();
-        let mut follower = Follower { mailbox, devices, index, pages: told, runs: BTreeSet::new(), sessions: Vec::new() };
+        let mut follower = Follower { mailbox, devices, index, pages: told, runs: BTreeSet::new(), sessions: BTreeSet::new() };
         thread::start(move || follower.follow(&sender, &hints))?;
         Ok(pages)
     }
@@ -86,18 +86,10 @@ impl Changes {
         }
     }
 
-    /// Tells every page that anything may have changed.
-    pub fn tell_all(&self) {
-        self.tell(&"*".to_owned());
-    }
-
     /// Tells every page.
-    pub fn tell(&self, change: &Change) {
-        thread::locked(&self.pages).retain(|page| match page.to.try_send(change.clone()) {
-            Ok(()) => true,
-            // A page that does not keep up is dropped. It connects again, and then requests everything.
-            Err(_) => false,
-        });
+    pub fn tell(&self, change: &str) {
+        // A page that does not keep up is dropped. It connects again, and then requests everything.
+        thread::locked(&self.pages).retain(|page| page.to.try_send(change.to_owned()).is_ok());
     }
 
     /// Ends the streams of devices that have been signed out.
@@ -119,7 +111,7 @@ struct Follower {
     /// The folders of the runs whose events are followed.
     runs: BTreeSet<PathBuf>,
     /// The files of sessions that are watched.
-    sessions: Vec<PathBuf>,
+    sessions: BTreeSet<PathBuf>,
 }
 
 impl Follower {
@@ -182,7 +174,7 @@ impl Follower {
             match hint {
                 Hint::Anywhere => anywhere = true,
                 Hint::At(path) if path.parent() == Some(self.mailbox.root()) && is_of_the_queue(&path) => anywhere = true,
-                Hint::At(path) if self.devices.is_at(&path) => self.pages.end_those_signed_out(&self.devices),
+                Hint::At(path) if self.devices.path() == path => self.pages.end_those_signed_out(&self.devices),
                 Hint::At(path) => match self.pages.sessions.words(&path) {
                     of_sessions if !of_sessions.is_empty() => words.extend(of_sessions),
                     _ => words.extend(self.workflow(&path).map(|id| id.to_string())),
@@ -211,12 +203,6 @@ impl Follower {
         let newest = |round: &RoundId| record::attempts(&self.mailbox, round).ok().and_then(|all| all.into_iter().max());
         let running = list::round_names(&self.mailbox, Folder::Running).take(MAX_RUNS);
         let folders: BTreeSet<PathBuf> = running.filter_map(|round| Some(record::folder(&self.mailbox, &round, newest(&round)?))).collect();
-        self.runs.difference(&folders).for_each(|over| source.unwatch(over));
-        self.runs.retain(|folder| folders.contains(folder));
-        for new in folders {
-            if !self.runs.contains(&new) && source.watch(&new).is_ok() {
-                self.runs.insert(new);
-            }
-        }
+        watch_only(source, &mut self.runs, folders);
     }
 }

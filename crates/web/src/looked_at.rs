@@ -1,6 +1,6 @@
 //! The sessions whose pages somebody has open. Only their files are watched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -44,28 +44,21 @@ impl LookedAt {
 
     /// Watches the paths of new looks, and drops those without a look for a minute. Returns the words for both: a page may have missed what
     /// happened before the watch, and an open page looks again.
-    pub fn follow(&self, source: &mut Hints, watched: &mut Vec<PathBuf>) -> Vec<String> {
-        let mut words = Vec::new();
-        thread::locked(&self.0).retain(|_, (word, at)| {
-            let is_fresh = at.elapsed() < LASTS;
-            if !is_fresh {
-                words.push(word.clone());
-            }
-            is_fresh
-        });
-        let wanted = thread::locked(&self.0).clone();
-        watched.retain(|path| {
-            wanted.contains_key(path) || {
-                source.unwatch(path);
-                false
-            }
-        });
-        for (new, (word, _)) in wanted {
-            if !watched.contains(&new) && source.watch(&new).is_ok() {
-                watched.push(new);
-                words.push(word);
-            }
-        }
+    pub fn follow(&self, source: &mut Hints, watched: &mut BTreeSet<PathBuf>) -> Vec<String> {
+        let mut looks = thread::locked(&self.0);
+        let mut words: Vec<String> = looks.extract_if(.., |_, (_, at)| at.elapsed() >= LASTS).map(|(_, (word, _))| word).collect();
+        let wanted = looks.clone();
+        drop(looks);
+        let new = watch_only(source, watched, wanted.keys().cloned().collect());
+        words.extend(new.iter().filter_map(|path| Some(wanted.get(path)?.0.clone())));
         words
     }
+}
+
+/// Watches these paths, and no longer the others. Returns those that were not watched before.
+pub fn watch_only(source: &mut Hints, watched: &mut BTreeSet<PathBuf>, wanted: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    watched.extract_if(.., |path| !wanted.contains(path)).for_each(|over| source.unwatch(&over));
+    let new: Vec<PathBuf> = wanted.into_iter().filter(|path| !watched.contains(path) && source.watch(path).is_ok()).collect();
+    watched.extend(new.iter().cloned());
+    new
 }

@@ -70,16 +70,6 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// True if these words came with the form.
-    pub fn has(&self, words: &str) -> bool {
-        self.written.contains(words)
-    }
-
-    /// True if this offer answers this question. False if the answer was taken back and the question was reported anew.
-    fn is_about(&self, question: &Arc<RemoteQuestion>) -> bool {
-        std::ptr::eq(self.question.as_ptr(), Arc::as_ptr(question))
-    }
-
     /// The answer in words.
     pub fn said(&self) -> String {
         match self.given.as_slice() {
@@ -113,7 +103,7 @@ impl OtherMachines {
                     if now != told {
                         // Rows of questions that are over are given back now, even if nobody looks at a page.
                         thread::locked(&rows).renew(&peers);
-                        changes.tell_all();
+                        changes.tell("*");
                         told = now;
                     }
                 }
@@ -209,7 +199,7 @@ impl OtherMachines {
         let mut all = thread::locked(&self.offered);
         if let Some(offered) = last_of(&all, host, &round.id).filter(|offered| same(offered)) {
             let progress = self.progress(offered);
-            if progress.is_open() || (counts(&progress) && offered.is_about(question)) {
+            if progress.is_open() || (counts(&progress) && std::ptr::eq(offered.question.as_ptr(), Arc::as_ptr(question))) {
                 // A browser that got no reply sends its form once more.
                 return Ok(());
             }
@@ -302,7 +292,6 @@ mod tests {
     use super::*;
     use askbox_mailbox::AnswerValue;
     use askbox_mailbox::documents::offer::{Offer, Verdict};
-    use askbox_peers::peer::{self, NotOffered};
     use askbox_peers::{Change, Peer, Problem, Stop};
 
     const SOON: Duration = Duration::from_secs(20);
@@ -329,8 +318,8 @@ mod tests {
             Problem::passing("stopped", "")
         }
 
-        fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> std::result::Result<peer::Offered, NotOffered> {
-            Ok(peer::Offered::Sent)
+        fn offer(&self, _: &HostName, _: &Offer, _: Duration) -> Progress {
+            Progress::Sent
         }
     }
 

@@ -153,11 +153,6 @@ impl Devices {
         &self.path
     }
 
-    /// True if this is the path of the file.
-    pub fn is_at(&self, path: &Path) -> bool {
-        self.path == path
-    }
-
     /// Creates a link, signed with this key. `device` is the name that the device will get, if it is set beforehand.
     pub fn new_link(&self, device: Option<String>, key: Option<&SecretKey>) -> Result<Secret> {
         let secret = Secret::generate();

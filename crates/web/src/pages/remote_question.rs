@@ -153,7 +153,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
     let there = format!("/q/{host}:{}/{}", id.workflow, id.question);
     let Some(question) = waiting(visit, host, id) else {
         // The question may be over because this same form was sent twice. Words of another form are shown again.
-        let is_this = |(offered, _): (Offered, _)| form::words(posted).iter().all(|words| offered.has(words));
+        let is_this = |(offered, _): (Offered, _)| form::words(posted).iter().all(|words| offered.written.contains(words));
         if visit.site.elsewhere.offered(host, id).is_some_and(is_this) {
             return Ok(visit.go_to(&format!("{there}#outcome")));
         }
