@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::way::Way;
-use crate::wire::{Incoming, RequestId};
+use crate::wire::{Incoming, NOT_FOUND, RequestId, TAKEN};
 use crate::{programs, reply};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
@@ -17,10 +17,6 @@ use askbox_run::{Desk, Reply, Request};
 
 /// How many lines are read before the next look at the mailbox.
 const MOST_LINES: usize = 500;
-/// The status of HTTP for a reply that the program has taken.
-pub(crate) const TAKEN: u16 = 200;
-/// The status for a reply to a request that has ended.
-pub(crate) const NOT_FOUND: u16 = 404;
 
 const GONE: &str = "its session has ended";
 /// Nobody knows which of both calls the program would make.

@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 
 use askbox_mailbox::{Result, thread};
 
+/// The status of HTTP for a reply that the program has taken.
+pub(crate) const TAKEN: u16 = 200;
+/// The status for a reply to a request that has ended.
+pub(crate) const NOT_FOUND: u16 = 404;
 /// The longest line that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
 

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::known::{Fate, HostView, KnownMachine};
-use crate::offers::Progress;
-use crate::peer::{Peer, Problem, Stop, StopsOnDrop};
+use crate::peer::{Peer, Problem, Progress, Stop, StopsOnDrop};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::state::{PeersState, Way};
 use crate::threads::{self, OFFERED_WITHIN, Shared};

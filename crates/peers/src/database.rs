@@ -13,8 +13,7 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Row};
 use uuid::Uuid;
 
-use crate::offers::Progress;
-use crate::peer::{Change, Peer, Problem, Stop, Undecided};
+use crate::peer::{Change, Peer, Problem, Progress, Stop, Undecided};
 use crate::remote_question::{Ended, Last, RemoteQuestion};
 use crate::sync::connection::Database;
 use crate::sync::host::service::HEARTBEAT;

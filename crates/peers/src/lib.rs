@@ -53,6 +53,5 @@ mod without_database;
 
 pub use collection::Peers;
 pub use known::{HostView, Reach};
-pub use offers::Progress;
-pub use peer::{Change, Peer, Problem, Stop, Undecided};
+pub use peer::{Change, Peer, Problem, Progress, Stop, Undecided};
 pub use remote_question::{Ended, RemoteQuestion};

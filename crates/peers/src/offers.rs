@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use crate::peer::Problem;
-use askbox_mailbox::{Decided, HostName, Offer, RoundId, Verdict, WorkflowId};
+use crate::peer::Progress;
+use askbox_mailbox::{HostName, Offer, RoundId, WorkflowId};
 
 /// How many offers are remembered.
 const REMEMBERED: usize = 1000;
@@ -16,39 +16,6 @@ const KEPT: usize = 200;
 /// The pauses between two attempts to offer something again while a machine sends only signs of life: the first pause, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
-
-/// The state of an offer, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// It is being offered.
-    UnderWay,
-    /// It is on its way, durably; its machine has not decided yet.
-    Sent,
-    /// Its machine has decided.
-    Decided(Verdict),
-    /// It never reached its machine, and counts nowhere.
-    NotSent(Problem),
-    /// It may have reached its machine, but the machine did not confirm it. It is not known if the offer counts, so no surface may say
-    /// that it does or does not. It is made again by itself once the machine is reached.
-    Unconfirmed(Problem),
-}
-
-impl Progress {
-    /// True if the offer is under way.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::UnderWay | Self::Sent)
-    }
-
-    /// Ended without a verdict.
-    pub(super) fn failed(problem: Problem, may_have_arrived: bool) -> Self {
-        if may_have_arrived { Self::Unconfirmed(problem) } else { Self::NotSent(problem) }
-    }
-
-    /// True if no other answer can count for the round any more.
-    fn ends_round(&self) -> bool {
-        matches!(self, Self::Decided(verdict) if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed))
-    }
-}
 
 /// The offers of this process.
 #[derive(Debug, Default)]

@@ -8,9 +8,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
-use crate::offers::Progress;
 use crate::remote_question::{Last, RemoteQuestion};
-use askbox_mailbox::{HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId};
+use askbox_mailbox::{Decided, HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId};
 
 /// A way to one or several other machines. Its methods are called from threads of their own and may be slow. Only `offer` has a limit.
 pub trait Peer: Send + Sync {
@@ -102,6 +101,39 @@ pub struct Undecided {
     pub by: Untrusted,
     /// When, by this machine's clock.
     pub at: Time,
+}
+
+/// The state of an offer, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// It is being offered.
+    UnderWay,
+    /// It is on its way, durably; its machine has not decided yet.
+    Sent,
+    /// Its machine has decided.
+    Decided(Verdict),
+    /// It never reached its machine, and counts nowhere.
+    NotSent(Problem),
+    /// It may have reached its machine, but the machine did not confirm it. It is not known if the offer counts, so no surface may say
+    /// that it does or does not. It is made again by itself once the machine is reached.
+    Unconfirmed(Problem),
+}
+
+impl Progress {
+    /// True if the offer is under way.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::UnderWay | Self::Sent)
+    }
+
+    /// Ended without a verdict.
+    pub(super) fn failed(problem: Problem, may_have_arrived: bool) -> Self {
+        if may_have_arrived { Self::Unconfirmed(problem) } else { Self::NotSent(problem) }
+    }
+
+    /// True if no other answer can count for the round any more.
+    pub(super) fn ends_round(&self) -> bool {
+        matches!(self, Self::Decided(verdict) if matches!(verdict.decided, Decided::Accepted | Decided::Lost | Decided::Closed))
+    }
 }
 
 /// The reason why a machine cannot be reached, for people. It may quote the machine, so it passes a filter before it is shown.

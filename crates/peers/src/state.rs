@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::known::{Fate, KnownMachine, Reach};
-use crate::offers::{Offers, Progress};
-use crate::peer::{Change, Peer, Problem};
+use crate::offers::Offers;
+use crate::peer::{Change, Peer, Problem, Progress};
 use askbox_mailbox::{Decided, HostName, Offer, Verdict, text, time};
 
 /// The reports of all peers together.

@@ -4,8 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::offers::Progress;
-use crate::peer::{Change, Peer, Problem, Stop};
+use crate::peer::{Change, Peer, Problem, Progress, Stop};
 use crate::remote_question::RemoteQuestion;
 use askbox_mailbox::QuestionId;
 use askbox_mailbox::address::HostName;

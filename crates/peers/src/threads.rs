@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::cache;
-use crate::offers::{Offers, Progress};
-use crate::peer::{Change, Peer, Stop};
+use crate::offers::Offers;
+use crate::peer::{Change, Peer, Progress, Stop};
 use crate::state::PeersState;
 use askbox_mailbox::{HostName, thread};
 

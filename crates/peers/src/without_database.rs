@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::offers::Progress;
-use crate::peer::{Change, Peer, Problem, Stop};
+use crate::peer::{Change, Peer, Problem, Progress, Stop};
 use askbox_config::Config;
 use askbox_mailbox::{HostName, Offer};
 

@@ -11,12 +11,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde_json::{Map, Value, json};
 
-use crate::bridge::{NOT_FOUND, TAKEN};
 use crate::qwen::folder::Folder;
 use crate::qwen::lines::{Begin, Line, Response, results};
 use crate::qwen::lines::{EVENT, ID, is_left_to_the_terminal};
 use crate::request::RUNNING;
-use crate::wire::{self, Asked, Incoming, Outgoing, Part, PartState, RequestId, Session};
+use crate::wire::{self, Asked, Incoming, NOT_FOUND, Outgoing, Part, PartState, RequestId, Session, TAKEN};
 use askbox_mailbox::{ProcessHandle, Result, disk};
 
 /// The version of Qwen's protocol that is known.

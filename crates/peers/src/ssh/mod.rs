@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::known;
 use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE, WaitingLine};
-use crate::offers::Progress;
-use crate::peer::{Change, Peer, Problem, Stop};
+use crate::peer::{Change, Peer, Problem, Progress, Stop};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::ssh::conversation::{Ask, Conversation, Next, command, control_path};
 use askbox_config::PeerConfig;
