@@ -1,9 +1,14 @@
 //! codex by its adapter `codex-acp`.
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::acp::scene::{Killed, OVERNIGHT, OWN_TOOL, Scene};
-use crate::support::{needs, programs};
+use crate::support::process::Running;
+use crate::support::{needs, programs, ways};
 
 /// codex without its sandbox, because containers do not always permit one. Its shell is a login shell, whose profile names the folder of
 /// askbox's programs, as the profile of a person does who has installed them in their home.
@@ -77,6 +82,23 @@ fn codex_asks_with_a_tool_of_askbox() {
 fn a_call_of_codex_that_its_user_changed_is_made_anew() {
     needs!("acp-agents");
     scene_with("", "workspace-write").has_its_call_changed(outside_the_sandbox);
+}
+
+#[test]
+fn a_fenced_codex_reaches_nothing_that_decides() {
+    needs!("acp-agents", "tmux", "strace");
+    let Scene { world, api } = scene_with_keys("", "agent-full-access", "[fence]\nmode = \"on\"");
+    let outside = Running::start(Command::new("sleep").arg("600"));
+    let socket = format!("askbox-codex-{}", outside.pid());
+    let _listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&socket).unwrap()).unwrap();
+    ways::prepare(&world);
+    std::fs::write(world.home().join("ways"), ways::script(&world, &outside, &socket)).unwrap();
+    let all = json!({"tool": "exec_command", "input": {"cmd": "sh ~/ways", "yield_time_ms": 30000}});
+    api.on("go all ways", json!([all, {"text": "All gone."}]));
+    world.ok("relaunch", &["spawn", "-w", "job", "--prompt", "go all ways", "--timeout", "2m"]);
+    world.sh(&format!("tmux -S {} kill-server", world.path("outside.tmux").display()));
+    let expected: Vec<_> = ways::WAYS.iter().filter(|way| way.is_open[1]).map(|way| way.name).collect();
+    assert_eq!(ways::open_ways(&world), expected);
 }
 
 #[test]
