@@ -1,7 +1,6 @@
 //! `askbox fence PROGRAM ARGS…`: starts a person's session behind the fence. Its dialogs and its news go on working, and its shell decides
 //! nothing.
 
-use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
 use signal_hook::consts::{SIGINT, SIGQUIT};
@@ -15,7 +14,7 @@ use askbox_run::fence;
 use askbox_run::fence::request::FENCE;
 use askbox_run::launch;
 use askbox_run::process::poll_thread::PollThread;
-use askbox_run::supervise::desk::Desk;
+use askbox_run::supervise::desk::{Desk, exit_code};
 
 /// Runs the program until it has ended; returns its exit status.
 ///
@@ -40,6 +39,5 @@ pub fn run(args: &Fence, context: &Context) -> Result<u8> {
     let mut command = launch::tied(program.as_ref(), Some(&fence))?;
     let status = command.args(words).env(FENCE, asks).env("ASKBOX_DIR", mailbox.root()).status().io("start", program)?;
     drop(desk);
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    Ok(u8::try_from(code).unwrap_or(1))
+    Ok(exit_code(status))
 }

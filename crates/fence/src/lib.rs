@@ -7,17 +7,17 @@
 //! | `macos` | macOS has none |
 //!
 //! 1. A namespace of users and of mounts, with the same user. Its mounts are seen by this process and its descendants alone.
-//! 2. Each folder above a folder of the fence is mounted onto itself, because a mount point cannot be renamed: otherwise a process could
-//!    move the folder away and make a false one in its place. The home folder and what lies above it cannot be renamed anyway.
-//! 3. Folders are mounted read-only, or covered by an empty folder. Single files are not: whoever replaces a file by a rename takes its
+//! 2. Each folder above a folder of the fence is mounted onto itself, because a mount point cannot be renamed. Otherwise a process could
+//!    move that folder away and make a false one in its place. Folders that this user cannot rename are left alone.
+//! 3. Folders are mounted read-only, or covered by an empty folder. Single files are not, because a rename that replaces a file takes its
 //!    mount away.
 //! 4. All capabilities are dropped for good, and programs get no new ones: `sudo` does not work.
 //! 5. Landlock's scopes: no signal, no abstract socket and no debugging reaches a process outside. There are no Landlock rules for files,
 //!    because those would refuse every mount, and so break the sandbox of an agent program.
 //!
 //! # Limitations
-//! What serves this user from outside does as it is told: a tmux server, `ssh localhost`, a user's systemd. So does another mount of the
-//! same folder.
+//! A program outside that runs commands for this user decides for the fenced process: a tmux server, `ssh localhost`, a user's systemd.
+//! Another mount of the same folder is not protected.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -61,7 +61,8 @@ pub fn erect(fence: &Fence) -> io::Result<bool> {
     for (file, content) in
         [("setgroups", "deny".to_owned()), ("uid_map", format!("{user} {user} 1")), ("gid_map", format!("{group} {group} 1"))]
     {
-        write_own(file, &content).map_err(at("keep the user in the namespace"))?;
+        #[allow(clippy::disallowed_methods, reason = "it writes no file, but into the kernel")]
+        fs::write(Path::new("/proc/self").join(file), content).map_err(at("keep the user in the namespace"))?;
     }
     mount_all(fence)?;
     enter_again(&here.1, &here.0).map_err(at("enter the working folder again"))?;
@@ -72,11 +73,6 @@ pub fn erect(fence: &Fence) -> io::Result<bool> {
 
 fn at(step: &'static str) -> impl Fn(io::Error) -> io::Error {
     move |e| io::Error::new(e.kind(), format!("cannot {step}: {e}"))
-}
-
-#[allow(clippy::disallowed_methods, reason = "it writes no file, but into the kernel")]
-fn write_own(file: &str, content: &str) -> io::Result<()> {
-    fs::write(Path::new("/proc/self").join(file), content)
 }
 
 /// Changes the mounts of this namespace.

@@ -15,6 +15,7 @@ use crate::document::{self, SCHEMA_VERSION};
 use crate::error::{Error, Result};
 use crate::layout::Mailbox;
 use crate::time::{self, Time};
+use crate::who::caller::Caller;
 
 /// The longest words, in bytes.
 pub const LONGEST: usize = 20_000;
@@ -120,8 +121,9 @@ fn path(mailbox: &Mailbox, id: Uuid, place: Place) -> PathBuf {
 /// Keeps a prompt until its session is idle. The same id again changes nothing.
 ///
 /// # Errors
-/// [`Error::Conflict`] if too many are there. [`Error::Io`] if the system refuses.
-pub fn keep(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> Result<()> {
+/// [`Error::Conflict`] if this caller may not send prompts, or if too many are there. [`Error::Io`] if the system refuses.
+pub fn keep(mailbox: &Mailbox, caller: &Caller, id: Uuid, prompt: &Prompt) -> Result<()> {
+    caller.may_prompt()?;
     disk::create_folder(&folder(mailbox))?;
     let all = all(mailbox);
     if all.iter().any(|(other, ..)| *other == id) {
@@ -166,8 +168,9 @@ pub fn take(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
 /// Takes a kept prompt back. Returns false if it was sent, or taken back before.
 ///
 /// # Errors
-/// [`Error::Io`] if the system refuses.
-pub fn take_back(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
+/// [`Error::Conflict`] if this caller may not send prompts. [`Error::Io`] if the system refuses.
+pub fn take_back(mailbox: &Mailbox, caller: &Caller, id: Uuid) -> Result<bool> {
+    caller.may_prompt()?;
     moved(mailbox, id, Place::Back)
 }
 
@@ -193,20 +196,26 @@ pub fn note(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::fields::through::Through;
+    use crate::who::caller::Below;
 
     #[test]
     fn a_prompt_is_taken_once_or_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
         assert!(all(&mailbox).is_empty());
+        let caller = |below| Caller::new("ann", "web", Through::Web, below).unwrap();
+        let (person, run) = (caller(Below::NoAgent), caller(Below::Run));
         let [first, second] = [Uuid::new_v4(), Uuid::new_v4()];
+        assert!(keep(&mailbox, &run, first, &Prompt::new("s", "go on".into(), "ann")).is_err() && all(&mailbox).is_empty());
         for id in [first, second, first] {
-            keep(&mailbox, id, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+            keep(&mailbox, &person, id, &Prompt::new("s", "go on".into(), "ann")).unwrap();
         }
-        assert!(take(&mailbox, first).unwrap() && !take(&mailbox, first).unwrap() && !take_back(&mailbox, first).unwrap());
-        assert!(take_back(&mailbox, second).unwrap() && !take(&mailbox, second).unwrap());
+        assert!(take(&mailbox, first).unwrap() && !take(&mailbox, first).unwrap() && !take_back(&mailbox, &person, first).unwrap());
+        assert!(take_back(&mailbox, &run, second).is_err());
+        assert!(take_back(&mailbox, &person, second).unwrap() && !take(&mailbox, second).unwrap());
         // The form was sent again.
-        keep(&mailbox, first, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+        keep(&mailbox, &person, first, &Prompt::new("s", "go on".into(), "ann")).unwrap();
         let states = || all(&mailbox).into_iter().map(|(id, place, _)| (id, place)).collect::<Vec<_>>();
         assert_eq!(states(), [(first, Place::Sent), (second, Place::Back)]);
         let mut old = all(&mailbox).remove(0).2;

@@ -103,9 +103,6 @@ pub(super) fn stop_run(desk: &Desk, workflow: &WorkflowId, by: String) -> Result
 /// `answer_question`. Only a person may answer an approval.
 pub(super) fn answer(desk: &Desk, workflow: &WorkflowId, expect: Option<QuestionId>, value: Value, by: String) -> Result<String> {
     let value = AnswerValue::from_json(value).map_err(|problem| Error::invalid("answer", problem, "write a value"))?;
-    if program::is_for_fenced_run() {
-        return Err(Error::conflict("a run behind a fence answers no question", "ask your user, with `ask_user`"));
-    }
     desk.context.reload();
     let (mailbox, agent) = (desk.mailbox()?, desk.context.caller_through(by, CHANNEL, Through::Mcp)?);
     let accepted = accept::answer_pending(&mailbox, workflow, Decision::by(&agent, expect), |_| Ok(agent.value(value)))?;

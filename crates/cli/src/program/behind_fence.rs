@@ -21,8 +21,8 @@ use askbox_run::supervise::stop;
 /// How often the supervisor is looked for, while it says nothing.
 const LOOK: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// Has the run's supervisor make this call, if this process stands behind a fence and the call is one that a run may ask for. Returns its
-/// exit status.
+/// Asks the run's supervisor to make this call. Returns its exit status. `None` if this process stands behind no fence, or if a run may not
+/// ask for the call.
 pub(super) fn ask() -> Option<Result<u8>> {
     let asks = PathBuf::from(env(FENCE)?);
     let program = std::env::current_exe().ok()?.file_name()?.to_str()?.to_owned();
@@ -30,7 +30,7 @@ pub(super) fn ask() -> Option<Result<u8>> {
     may_be_asked(&program, &args).then(|| Call::begin(&asks, program, args).and_then(Call::attend))
 }
 
-/// The words for a program that a fence refused, instead of those of the system.
+/// Explains an error of the system that comes from the fence.
 pub(super) fn explain(error: Error) -> Error {
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem && env(FENCE).is_some() => {
@@ -40,8 +40,7 @@ pub(super) fn explain(error: Error) -> Error {
     }
 }
 
-/// Refuses to change a workflow that is not this run's, if this program works for a run behind a fence: the workflow itself, one below it,
-/// or a new one.
+/// Refuses to change a workflow that the run behind the fence may not change. Outside of such a run, every workflow may be changed.
 ///
 /// # Errors
 /// [`Error::Conflict`] with the workflow.
@@ -59,7 +58,7 @@ pub fn is_for_fenced_run() -> bool {
     env(ASKS_FOR).is_some()
 }
 
-/// A call that was asked for.
+/// A call that the supervisor makes.
 struct Call {
     asks: PathBuf,
     folder: PathBuf,
@@ -99,7 +98,7 @@ impl Call {
                 io::Result::Ok(())
             })?;
         }
-        // What bash makes of `<(command)` is a descriptor of this process alone.
+        // For `<(command)`, bash opens a descriptor that only this process has.
         for (n, arg) in args.iter_mut().enumerate().filter(|(_, arg)| arg.starts_with("/dev/fd/")) {
             let (from, to) = (arg.clone(), pipe(&format!("fd{n}")));
             disk::fifo::create(&to)?;

@@ -40,6 +40,9 @@ impl Context {
     /// # Errors
     /// The errors of [`Self::caller`].
     pub fn caller_through(&self, by: impl Into<String>, channel: &str, through: Through) -> Result<Caller> {
+        if through == Through::Mcp && program::is_for_fenced_run() {
+            return Err(Error::conflict("an agent behind a fence answers no question", "ask your user, with `ask_user`"));
+        }
         let signer = match self.loaded() {
             Ok(loaded) => loaded.config.answers.signer(&through)?,
             // A mistake in the file does not stop anybody from answering. If the answer must be signed, it is refused later and asked for

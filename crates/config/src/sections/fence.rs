@@ -14,7 +14,7 @@ pub enum FenceMode {
     Off,
     /// Where this system can hold one.
     Auto,
-    /// Always: without a fence there is no run.
+    /// Always. A system that cannot hold a fence starts no run.
     On,
 }
 

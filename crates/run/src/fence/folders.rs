@@ -33,7 +33,6 @@ pub fn of_run(mailbox: &Mailbox, config: &Config, run: &Run) -> Result<Option<Fe
         return Ok(None);
     }
     let asks = asks(mailbox, run);
-    disk::touch_folder(&run.folder(mailbox))?;
     disk::touch_folder(&asks)?;
     disk::touch_folder(&asks.join(HAND_MADE))?;
     let needed = [run.cwd.clone(), run.config_dir.clone()];

@@ -10,9 +10,9 @@
 //! 4. It starts the program, in the run's environment: the request names neither the run, nor the mailbox, nor the configuration.
 //! 5. The program has ended. Its exit status goes into `end`, behind all of its output.
 //!
-//! If the supervisor ends in between, so does the program, and the caller finds `end` closed without a status: it says that nobody knows
-//! what became of it. There is no record beside the program's own, which is durable before it reports success. If the caller ends, so does
-//! the program.
+//! If the supervisor ends in between, the program ends too. The caller finds `end` closed without a status, and says that nobody knows what
+//! became of the call. No further record is written, because the program itself is durable before it reports success. If the caller
+//! ends, the program ends too.
 //!
 //! A question that the run writes by hand into `pending/` lies in `asks/pending`: the supervisor posts it when the turn ends.
 //!

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -58,8 +58,8 @@ impl Desk {
         Ok((Self { counter, _control: control }, source))
     }
 
-    /// Posts the questions that the run has written by hand. One that is not posted, because another one waits or its workflow is not of
-    /// the run, is left out: its writer was told nothing else by a folder either.
+    /// Posts the questions that the run has written by hand. A question is left out if another one of its workflow waits, or if the run may
+    /// not change that workflow.
     pub fn take_hand_made(&self) {
         let Counter { mailbox, asks, workflow: Some(workflow), .. } = &*self.counter else { return };
         for entry in disk::entries(&asks.join(HAND_MADE)).into_iter().flatten().flatten() {
@@ -189,10 +189,13 @@ impl Counter {
                 }
             }
         }
-        let status = agent_exit::awaited(child)?;
-        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-        Ok(u8::try_from(code).unwrap_or(1))
+        agent_exit::awaited(child).map(exit_code)
     }
+}
+
+/// The exit status of a program as a shell tells it: 128 and the number of the signal that ended it.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    u8::try_from(status.code().unwrap_or(128 + status.signal().unwrap_or_default())).unwrap_or(1)
 }
 
 /// Opens a pipe of the caller for writing.

@@ -56,7 +56,7 @@ pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown>
     all.into_iter().map(shown).collect()
 }
 
-/// The sessions that prompts are kept for, and that none of these is.
+/// The sessions with kept prompts that are not among these live ones.
 pub fn unsent(mailbox: &Mailbox, live: &[Session]) -> Vec<String> {
     let kept = prompts::all(mailbox).into_iter().filter(|(_, place, _)| *place == Place::Kept).map(|(_, _, prompt)| prompt.session);
     let unsent: BTreeSet<_> = kept.filter(|id| live.iter().all(|session| session.session_id != *id)).collect();
@@ -71,7 +71,7 @@ fn id(posted: &Posted) -> Result<Uuid> {
 /// `POST /session/ID`
 pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Extension<Posted>)) -> Result<Response> {
     let site = &visit.site;
-    site.caller(&visit.signed_in, CHANNEL)?.may_prompt()?;
+    let caller = site.caller(&visit.signed_in, CHANNEL)?;
     let (id, words) = (id(&posted)?, text::printable(posted.get("words").unwrap_or_default().trim()));
     if text::is_blank(&words) || words.len() > prompts::LONGEST {
         return Err(Error::usage("the prompt is empty, or longer than 20,000 bytes", "go back, and write it shorter"));
@@ -86,7 +86,7 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
     if live::of_id(&folder, &session).is_none_or(|session| !prompting::takes_words(&session)) {
         return Err(Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions"));
     }
-    prompts::keep(&site.mailbox, id, &Prompt::new(&session, words, &visit.signed_in.device))?;
+    prompts::keep(&site.mailbox, &caller, id, &Prompt::new(&session, words, &visit.signed_in.device))?;
     let why = format!("prompt {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("prompt_kept").by(&visit.signed_in.device).why(why));
     site.prompting.wake();
@@ -96,8 +96,7 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
 /// `POST /session/ID/back`
 pub fn take_back(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Extension<Posted>)) -> Result<Response> {
     let (site, id) = (&visit.site, id(&posted)?);
-    site.caller(&visit.signed_in, CHANNEL)?.may_prompt()?;
-    if !prompts::take_back(&site.mailbox, id)? {
+    if !prompts::take_back(&site.mailbox, &site.caller(&visit.signed_in, CHANNEL)?, id)? {
         return Err(Error::conflict("the prompt was sent before, or taken back", "look at the session"));
     }
     let why = format!("prompt {id} for session {session}");
