@@ -195,7 +195,7 @@ i=0; until [ -e ~/enough ]; do i=$((i+1)); sh ~/one $i >/dev/null 2>&1 & [ $((i 
 }
 
 #[test]
-fn a_system_without_fences_runs_nothing_if_it_must_and_as_before_if_it_may() {
+fn a_system_without_fences_runs_nothing_if_it_must_have_one() {
     needs!("root");
     for (mode, state) in [("on", "parked"), ("auto", "delivered")] {
         let world = world(mode, "echo done");

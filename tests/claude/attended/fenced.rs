@@ -4,7 +4,7 @@ use super::{Attended, FENCED, closed, made, world};
 use crate::support::claude::bash;
 
 #[test]
-fn a_fenced_sessions_dialog_is_answered_and_its_shell_answers_none() {
+fn a_fenced_sessions_dialog_is_answered_but_not_by_its_shell() {
     let world = world();
     let session = Attended::begin_beside(FENCED, &world, "default", &[]);
     let shell = "ask-answer other a; echo {} > ~/.claude/questions/answered/e.json; ask-post -w mine 'Asked?' -o a=A; touch one";
