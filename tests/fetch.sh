@@ -9,7 +9,7 @@ opted_out() { case $without in *",${1#mkfs.},"*) ;; *) return 1 ;; esac; }
 # Command and Debian package of what the tests need beyond Rust, and of what only `all` needs.
 tools="strace:strace tmux:tmux jq:jq man:man-db bash:bash dash:dash busybox:busybox shellcheck:shellcheck systemd-analyze:systemd
 python3:python3 pip3:python3-pip setpriv:util-linux unshare:util-linux ip:iproute2 npm:npm git:git mkfs.ext4:e2fsprogs curl:curl
-postgres:postgresql openssl:openssl sshd:openssh-server ssh:openssh-client chromium:chromium node:nodejs"
+bwrap:bubblewrap socat:socat postgres:postgresql openssl:openssl sshd:openssh-server ssh:openssh-client chromium:chromium node:nodejs"
 more_tools="valgrind:valgrind mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs musl-gcc:musl-tools caddy:caddy dunst:dunst Xvfb:xvfb
 dbus-daemon:dbus notify-send:libnotify-bin"
 

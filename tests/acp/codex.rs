@@ -102,6 +102,21 @@ fn a_fenced_codex_reaches_nothing_that_decides() {
 }
 
 #[test]
+fn the_sandbox_of_codex_works_behind_the_fence() {
+    needs!("acp-agents", "bwrap");
+    let Scene { mut world, api } = scene_with_keys("", "workspace-write", "[fence]\nmode = \"on\"");
+    // Codex has no sandbox if its home lies in the temporary folder.
+    let tmp = world.path("tmp").display().to_string();
+    world.set_env(&[("TMPDIR", &tmp)]);
+    let tcp = api.url().replace("http://", "/dev/tcp/").replace(':', "/").replace("/v1", "");
+    let probe = shell(&format!("touch inside; (: <> {tcp}) && touch reached; ask-post -w w-part 'Which?' -o a=A"));
+    api.on("try the sandbox", json!([probe, {"text": "Tried."}]));
+    world.ok("relaunch", &["spawn", "-w", "job", "--prompt", "try the sandbox", "--timeout", "2m"]);
+    assert!(world.work().join("inside").exists() && !world.work().join("reached").exists(), "{:?}", api.told().last());
+    assert_eq!(world.document("pending/w-part.json")["parent"], "job");
+}
+
+#[test]
 fn a_child_of_codex_is_started_by_the_watcher_and_replies() {
     needs!("acp-agents");
     let scene = scene();

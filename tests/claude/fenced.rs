@@ -59,3 +59,22 @@ fn a_fenced_claude_reaches_nothing_that_decides() {
     assert_eq!(ways::open_ways(&world), expected);
     assert_eq!(world.document("pending/w-part.json")["parent"], "w");
 }
+
+#[test]
+fn claudes_own_sandbox_works_behind_the_fence() {
+    needs!("bwrap", "socat");
+    let mut world = ClaudeWorld::new();
+    world.configure("[fence]\nmode = \"on\"\n[runner.claude]\nallowed_tools = [\"Bash\"]\n");
+    let settings = json!({"enabled": true, "failIfUnavailable": true, "allowUnsandboxedCommands": false, "filesystem": {"allowWrite": [world.mailbox()]}});
+    let sandbox = json!({"sandbox": settings});
+    std::fs::write(world.claude_config().join("settings.json"), sandbox.to_string()).expect("the settings");
+    world.keep_watching_from_the_start();
+    world.ask("w", &["Begin?"]);
+    let probe = "touch inside; touch ~/outside; ask-post -w w-part 'Which?' -o a=A";
+    world.api.on("User chose: begin", json!([bash(probe), {"text": "done"}]));
+    world.answer("w", "begin");
+    world.wait_state("w", "delivered");
+    let said = world.api.turns().pop().expect("a turn").tool_results().pop().expect("a result");
+    assert!(world.work().join("inside").exists() && !world.home().join("outside").exists(), "{said}");
+    assert_eq!(world.document("pending/w-part.json")["parent"], "w", "{said}");
+}

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::faults::crashes::is_the_table_of;
 use crate::support::files::write_program;
 use crate::support::process::Running;
@@ -152,7 +154,10 @@ touch ~/asking; wait
         let said = fs::read_to_string(world.home().join("said")).unwrap_or_default();
         let is_asked = world.in_mailbox("pending/w-part.json").exists();
         assert!(status.trim() != "0" || is_asked, "what was acknowledged is there: {said}");
-        assert!(["", "0"].contains(&status.trim()) || said.contains("the run's supervisor ended before"), "{status}: {said}");
+        assert!(
+            ["", "0"].contains(&status.trim()) || said.contains("the run's supervisor ended before") || said.contains("the run is over"),
+            "{status}: {said}"
+        );
         asked.fetch_add(usize::from(is_asked), Ordering::Relaxed);
     });
     assert!(asked.into_inner() > 0, "some are in time");
@@ -192,6 +197,45 @@ i=0; until [ -e ~/enough ]; do i=$((i+1)); sh ~/one $i >/dev/null 2>&1 & [ $((i 
     assert_eq!(world.document("pending/foreign.json")["question"], "Merge?");
     assert!(!world.names("answered").iter().any(|name| !name.starts_with("person-")), "nothing but the person's answers");
     assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+}
+
+#[test]
+fn an_mcp_server_behind_the_fence_answers_nothing() {
+    let world = world("on", "true");
+    world.ok("ask-post", &["-w", "foreign", "Merge?", "-o", "a=A"]);
+    let call = |id: u8, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let answer = json!({"name": "answer_question", "arguments": {"workflow_id": "foreign", "answer": "a"}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let calls = [call(1, "initialize", client), ready, call(2, "tools/call", answer)].join("\n");
+    fs::write(world.work().join("calls"), calls + "\n").unwrap();
+    let said = world.sh("askbox fence sh -c 'askbox mcp < calls'");
+    assert!(said.contains("an agent behind a fence answers no question"), "{said}");
+    assert!(world.names("answered").is_empty());
+    // Without the fence, the same words answer.
+    world.sh("askbox mcp < calls");
+    assert_eq!(world.names("answered"), ["foreign.json"]);
+}
+
+#[test]
+fn beside_other_programs_a_run_installs_and_replaces_no_own() {
+    let world = world(
+        "on",
+        "cd $(dirname $(command -v ask-post)); echo new > installed; rm ask-answer; mv installed relaunch; : >> askbox; mv ../shared ../moved; true",
+    );
+    let shared = world.path("shared");
+    fs::create_dir(&shared).unwrap();
+    for name in ["relaunch", "askbox", "ask-post", "ask-answer"] {
+        let (from, to) = (crate::support::program(name), shared.join(name));
+        fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop)).unwrap();
+    }
+    write_program(&shared.join("other"), "#!/bin/sh\n");
+    let sizes = || ["relaunch", "askbox", "ask-answer"].map(|name| fs::metadata(shared.join(name)).map(|file| file.len()).ok());
+    let before = sizes();
+    world.ask_and_answer("w");
+    world.sh("PATH=$PWD/../shared:$PATH relaunch w");
+    assert_eq!(fs::read_to_string(shared.join("installed")).unwrap(), "new\n");
+    assert_eq!(sizes(), before);
 }
 
 #[test]

@@ -127,7 +127,8 @@ fn assert_ordered(calls: &[Call]) {
                     assert!(synced_between(folder(from), at, told), "{from} may come back after a power cut: {calls:#?}");
                 }
             }
-            Call::FolderMade(path) => {
+            // A request lasts no longer than its run.
+            Call::FolderMade(path) if !path.contains("/asks") => {
                 assert!(synced_between(folder(path), at, calls.len()), "the folder {path} may vanish: {calls:#?}");
             }
             _ => {}

@@ -121,14 +121,16 @@ impl Attempt {
             }
             other => other.and_then(Result::ok),
         };
+        let fence = fence::of_run(mailbox, config, &run)?;
+        // What the agent's own sandbox must let it change. Codex fails at a folder that it cannot change itself.
+        let writes_into = fence.as_ref().map_or_else(|| mailbox.root().to_path_buf(), |_| fence::asks(mailbox, &run));
         let place = SessionPlace {
             cwd,
-            folders: vec![mailbox.root().to_path_buf()],
+            folders: vec![writes_into],
             mode: runner.mode.clone(),
             server,
             prices: runner.prices.as_slice().try_into().ok(),
         };
-        let fence = fence::of_run(mailbox, config, &run)?;
         let preset = runner.agent(&runner_name);
         let client = Arc::new(Mutex::new(Client::new(&run.session_id.to_string(), place, preset)));
         let (happenings, process, agent) = start(&runner, fence.as_ref(), folder.as_ref(), &client)?;

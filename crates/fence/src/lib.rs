@@ -9,13 +9,14 @@
 //! 1. A namespace of users and of mounts, with the same user. Its mounts are seen by this process and its descendants alone.
 //! 2. Each folder above a folder of the fence is mounted onto itself, because a mount point cannot be renamed. Otherwise a process could
 //!    move that folder away and make a false one in its place. Folders that this user cannot rename are left alone.
-//! 3. Folders are mounted read-only, or covered by an empty folder. Single files are not, because a rename that replaces a file takes its
-//!    mount away.
+//! 3. Folders are mounted read-only, or covered by an empty folder. A single file can be read-only as well, until a program outside
+//!    replaces it: that takes its mount away.
 //! 4. All capabilities are dropped for good, and programs get no new ones: `sudo` does not work.
 //! 5. Landlock's scopes: no signal, no abstract socket and no debugging reaches a process outside. There are no Landlock rules for files,
 //!    because those would refuse every mount, and so break the sandbox of an agent program.
 //!
 //! # Limitations
+//! Setuid programs do not work: `sudo`, `ping`, containers without root. Root's files seem to belong to nobody.
 //! A program outside that runs commands for this user decides for the fenced process: a tmux server, `ssh localhost`, a user's systemd.
 //! Another mount of the same folder is not protected.
 
@@ -34,10 +35,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The folders of a fence. All are absolute paths of folders that exist.
+/// The folders of a fence. All are absolute paths that exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Nothing in them can be changed.
+    /// Nothing in them can be changed. They may be files.
     pub read_only: Vec<PathBuf>,
     /// They look empty.
     pub covered: Vec<PathBuf>,
@@ -52,8 +53,8 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// Puts this process behind the fence, for good. The process must have one thread. Returns false if the system refuses the first step and
-    /// the fence is no must: the process is as before then. If this fails, the process may stand behind a part of the fence.
+    /// Puts this process behind the fence, for good. The process must have one thread. Returns false if the system refuses a namespace or
+    /// mounts and the fence is no must: the process can do what it could before then. If this fails, the process may stand behind a part of the fence.
     ///
     /// # Errors
     /// The error of the system, with the step that it refused.
@@ -74,4 +75,6 @@ pub struct Obstacle {
     pub why: &'static str,
     /// What a person can do.
     pub todo: &'static str,
+    /// True if no setting of this system changes it.
+    pub is_lasting: bool,
 }

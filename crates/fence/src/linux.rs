@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{Access, CWD, Mode, OFlags, StatVfsMountFlags};
-use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount};
 use rustix::thread::CapabilitySet;
 
 use crate::{Fence, Obstacle};
@@ -19,26 +19,30 @@ const REFUSALS: [(&str, &str, Obstacle); 3] = [
     (
         "/proc/sys/user/max_user_namespaces",
         "0",
-        Obstacle { why: "user.max_user_namespaces is 0", todo: "sysctl user.max_user_namespaces=10000, as root" },
+        obstacle_of("user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=10000, as root"),
     ),
     (
         "/proc/sys/kernel/unprivileged_userns_clone",
         "0",
-        Obstacle { why: "kernel.unprivileged_userns_clone is 0", todo: "sysctl kernel.unprivileged_userns_clone=1, as root" },
+        obstacle_of("kernel.unprivileged_userns_clone is 0", "sysctl kernel.unprivileged_userns_clone=1, as root"),
     ),
     (
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
-        Obstacle {
-            why: "AppArmor restricts user namespaces",
-            todo: "give `relaunch` an AppArmor profile with `userns,`, or sysctl kernel.apparmor_restrict_unprivileged_userns=0, as root",
-        },
+        obstacle_of(
+            "AppArmor restricts user namespaces",
+            "give `relaunch` an AppArmor profile with `userns,`, or sysctl kernel.apparmor_restrict_unprivileged_userns=0, as root",
+        ),
     ),
 ];
 
+const fn obstacle_of(why: &'static str, todo: &'static str) -> Obstacle {
+    Obstacle { why, todo, is_lasting: false }
+}
+
 pub fn obstacle() -> Option<Obstacle> {
     if scopes().is_err() {
-        return Some(Obstacle { why: "this kernel has no scopes of Landlock", todo: "use Linux 6.12 or newer, with Landlock on" });
+        return Some(obstacle_of("this kernel has no scopes of Landlock", "use Linux 6.12 or newer, with Landlock on"));
     }
     let refuses = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|set| set.trim() == value);
     // Root needs no permission, but obeys the number.
@@ -63,6 +67,11 @@ pub fn erect(fence: &Fence) -> io::Result<bool> {
     {
         #[allow(clippy::disallowed_methods, reason = "it writes no file, but into the kernel")]
         fs::write(Path::new("/proc/self").join(file), content).map_err(at("keep the user in the namespace"))?;
+    }
+    // They are so already. AppArmor may allow the namespace, and no mount in it.
+    match mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC) {
+        Err(_) if !fence.is_must => return Ok(false),
+        other => other.map_err(io::Error::from).map_err(at("mount in the namespace"))?,
     }
     mount_all(fence)?;
     enter_again(&here.1, &here.0).map_err(at("enter the working folder again"))?;

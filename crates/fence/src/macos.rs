@@ -9,5 +9,5 @@ pub fn erect(_fence: &Fence) -> io::Result<bool> {
 }
 
 pub fn obstacle() -> Option<Obstacle> {
-    Some(Obstacle { why: "macOS has no mount namespaces", todo: "run the agents on Linux, or in a virtual machine" })
+    Some(Obstacle { why: "macOS has no mount namespaces", todo: "run the agents on Linux, or in a virtual machine", is_lasting: true })
 }

@@ -72,6 +72,10 @@ impl LiveKey {
 pub(super) const QWEN_ALIAS: &str = "Qwen: only sessions that askbox starts take part. Add this line to the file of your shell, such as \
      ~/.bashrc:\n  alias qwen='askbox live qwen --'";
 
+/// The line that starts a person's sessions of Claude Code behind the fence.
+pub(super) const FENCE_ALIAS: &str = "Fence: with this line in the file of your shell, such as ~/.bashrc, no shell of your sessions of Claude \
+     Code can answer a question. sudo does not work in them:\n  alias claude='askbox fence claude'";
+
 /// The keys that the flags select.
 pub(super) fn keys(args: &Setup) -> Vec<&'static LiveKey> {
     ALL.iter().filter(|key| (key.is_asked_for)(args)).collect()

@@ -60,6 +60,8 @@ impl Plan {
             plan.take(wanted);
         }
         plan.notes.extend(news_hooks::notes(args));
+        let is_first = plan.changes.iter().any(|change| change.part == Part::Plugin);
+        plan.notes.extend((is_first && askbox_fence::obstacle().is_none()).then(|| live::FENCE_ALIAS.to_owned()));
         Ok(plan)
     }
 

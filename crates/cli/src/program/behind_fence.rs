@@ -127,6 +127,10 @@ impl Call {
             let (mut out, mut err) = (io::stdout(), io::stderr());
             self.output.pass(&mut out).and_then(|()| self.errors.pass(&mut err)).io("write", "standard output")?;
             if (self.end.has_ended && !word.ends_with(b"\n")) || !has_supervisor {
+                // A request that can be taken back was not taken.
+                if matches!(disk::begin_rename(&self.folder.join(ASKED), &self.folder.join("back.json")), Ok(Some(_))) {
+                    return Err(Error::usage("the run is over, so nothing was done", "call it while the run works"));
+                }
                 let hint = "look whether it was done before you call it again: relaunch status";
                 return Err(Error::failed("the run's supervisor ended before it said what became of this call", hint));
             }

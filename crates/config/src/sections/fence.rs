@@ -10,9 +10,9 @@ use crate::workflow_pattern::WorkflowPattern;
 #[serde(rename_all = "snake_case")]
 pub enum FenceMode {
     /// Never.
-    #[default]
     Off,
     /// Where this system can hold one.
+    #[default]
     Auto,
     /// Always. A system that cannot hold a fence starts no run.
     On,
@@ -21,8 +21,8 @@ pub enum FenceMode {
 section! {
     /// `[fence]`: the mailbox, this file, the key and the programs, which a run's agent cannot touch.
     "fence" Fence {
-        /// `"on"`: each agent works behind a fence. `"auto"`: where this system can hold one. `"off"`: none does. `sudo` does not work
-        /// behind it.
+        /// `"auto"`: each agent works behind a fence where this system can hold one. `"on"`: no agent works without. `"off"`: none has
+        /// one. `sudo` does not work behind it.
         mode: FenceMode = FenceMode::default(),
         /// The workflows whose agents work without a fence, such as those that need `sudo`. Example: `["deploy-*"]`.
         except: Vec<WorkflowPattern> = Vec::new(),

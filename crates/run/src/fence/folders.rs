@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 use crate::attempt::record::Run;
 use crate::process::programs;
 use askbox_agent::claude;
@@ -14,6 +16,9 @@ pub const ASKS: &str = "asks";
 
 /// The folder in `asks` that the run sees as `pending`: a question that it writes by hand lies there.
 pub const HAND_MADE: &str = "pending";
+
+/// The folder of the system's configuration for `ssh`.
+const OF_SSH: &str = "/etc/ssh/ssh_config.d";
 
 /// The folder of a run's requests.
 pub fn asks(mailbox: &Mailbox, run: &Run) -> PathBuf {
@@ -59,9 +64,22 @@ pub fn of_session(mailbox: &Mailbox, config: &Config, needed: impl Iterator<Item
     let root = mailbox.root().canonicalize().io("find", mailbox.root())?;
     let mut covered = vec![root.join("locks"), root.join("runs")];
     covered.extend(covered_by(config, mailbox, needed)?);
-    // Packages of a system put the programs where this user cannot write anyway.
-    let programs = programs::relaunch().ok().and_then(|ours| ours.canonicalize().ok()?.parent().map(Path::to_path_buf));
-    Ok(Fence { read_only: [root].into_iter().chain(programs).collect(), covered, is_must: true, ..Fence::default() })
+    // OpenSSH refuses each file there that belongs neither to root nor to the user, and behind the fence root is nobody.
+    covered.extend([OF_SSH.into()].into_iter().filter(|folder: &PathBuf| folder.is_dir() && !rustix::process::geteuid().is_root()));
+    Ok(Fence { read_only: [root].into_iter().chain(programs()).collect(), covered, is_must: true, ..Fence::default() })
+}
+
+/// The folder of askbox's programs. In a folder with other programs, where an agent may install one, only their files.
+fn programs() -> Vec<PathBuf> {
+    let folder = programs::relaunch().ok().and_then(|ours| ours.canonicalize().ok()?.parent().map(Path::to_path_buf));
+    // The packages of a system put them where this user changes nothing anyway.
+    let Some(folder) = folder.filter(|folder| rustix::fs::access(folder, Access::WRITE_OK).is_ok()) else { return Vec::new() };
+    let programs = disk::entries(&folder).into_iter().flatten().flatten().map(|entry| folder.join(entry.name));
+    let (ours, others): (Vec<_>, Vec<_>) = programs.filter(|path| programs::is_executable(path)).partition(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ["ask-", "askbox"].iter().any(|ours| name.starts_with(ours)) || ["checkpoint", "relaunch"].contains(&&*name)
+    });
+    if others.is_empty() { vec![folder] } else { ours }
 }
 
 /// The folders of the configuration and of the key that signs answers, as far as they can be covered: a folder that holds the home folder,

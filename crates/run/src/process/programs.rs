@@ -173,7 +173,7 @@ fn candidates_in(program: &Path, path: &OsStr) -> Vec<PathBuf> {
     if has_folder { vec![program.into()] } else { std::env::split_paths(path).map(|folder| folder.join(program)).collect() }
 }
 
-fn is_executable(program: &Path) -> bool {
+pub(crate) fn is_executable(program: &Path) -> bool {
     rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
 }
 

@@ -104,13 +104,15 @@ pub(in crate::commands::doctor) fn signing(checkup: &mut Checkup) {
     }
 }
 
-/// Reports that the agents have no fence, or no runs, because this system cannot hold one.
+/// Reports that the agents have no fence, or no runs, because this system cannot hold one. Nobody is told what no setting changes, unless
+/// a fence is a must.
 pub(in crate::commands::doctor) fn fence(checkup: &mut Checkup) {
     let mode = checkup.config.fence.mode;
-    if mode == FenceMode::Off {
+    let obstacle = askbox_fence::obstacle();
+    if mode == FenceMode::Off || (mode == FenceMode::Auto && obstacle.is_some_and(|obstacle| obstacle.is_lasting)) {
         return;
     }
-    let known = askbox_fence::obstacle().map(|obstacle| format!("{}: {}", obstacle.why, obstacle.todo));
+    let known = obstacle.map(|obstacle| format!("{}: {}", obstacle.why, obstacle.todo));
     if let Some(why) = known.or_else(launch::try_fence) {
         let so = if mode == FenceMode::On { "no run is launched" } else { "each run can touch what decides" };
         checkup.report("no_fence", "fence.mode", format!("{so}, because there is no fence here: {why}"), edit_configuration());
