@@ -18,10 +18,17 @@ pub const MAX_WORKFLOW_ID: usize = 128;
 #[schemars(transparent, extend("pattern" = r"^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"))]
 pub struct WorkflowId(String);
 
+impl Default for WorkflowId {
+    /// A new id: `w-` and a time-ordered UUID.
+    fn default() -> Self {
+        Self(format!("w-{}", Uuid::now_v7()))
+    }
+}
+
 impl WorkflowId {
     /// Returns a new id: `w-` and a time-ordered UUID.
     pub fn generate() -> Self {
-        Self(format!("w-{}", Uuid::now_v7()))
+        Self::default()
     }
 
     /// The id as text.
@@ -64,10 +71,7 @@ impl FromStr for WorkflowId {
         if let Some(c) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))) {
             return bad(format!("`{shown}` holds {c:?}"));
         }
-        if text.contains("..") {
-            return bad(format!("`{shown}` holds `..`"));
-        }
-        Ok(Self(text.to_owned()))
+        if text.contains("..") { bad(format!("`{shown}` holds `..`")) } else { Ok(Self(text.to_owned())) }
     }
 }
 
@@ -85,7 +89,7 @@ macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[derive(Display, schemars::JsonSchema)]
+        #[derive(Default, Display, schemars::JsonSchema)]
         #[schemars(with = "String", extend("format" = "uuid"))]
         #[serde(transparent)]
         pub struct $name(Uuid);

@@ -218,3 +218,17 @@ pub use {
     untrusted::Untrusted,
     who::presence,
 };
+
+/// Gives enums whose words `strum` knows the method `word`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! words {
+    ($of:ty) => {
+        impl $of {
+            /// The word in files, in messages and for programs.
+            pub fn word(&self) -> &'static str {
+                self.into()
+            }
+        }
+    };
+}

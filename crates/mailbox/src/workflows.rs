@@ -24,22 +24,8 @@ pub fn update(mailbox: &Mailbox, lock: &WorkflowLock, change: impl FnOnce(&mut W
         None => Document::draft(Workflow {
             schema_version: Some(crate::document::SCHEMA_VERSION),
             workflow_id: lock.workflow().clone(),
-            parent: None,
-            session_id: None,
-            cwd: None,
-            cwd_inode: None,
-            config_dir: None,
-            agent: None,
-            role: None,
-            model: None,
-            awaited_in: None,
-            cancelled: None,
-            permission_mode: None,
-            grants: Vec::new(),
-            refusals: Vec::new(),
-            pruned_cost_usd: 0.0,
-            pruned: Vec::new(),
             created: Some(crate::time::now()),
+            ..Workflow::default()
         }),
     };
     let before = document.typed.clone();

@@ -226,14 +226,11 @@ pub enum Command {
     },
 }
 
+askbox_mailbox::words!(Command);
+
 impl Command {
     /// The names of all commands. The description of the arguments takes long to build, so an answer is compared with this list.
     pub const NAMES: &[&str] = <Self as strum::VariantNames>::VARIANTS;
-
-    /// The command's name on the command line.
-    pub fn name(&self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The machines whose questions are listed.

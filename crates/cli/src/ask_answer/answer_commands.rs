@@ -93,7 +93,7 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
 
 /// The error for a command's name behind an id, or for a command with the flags of an answer.
 fn not_both(given: &ReplyArgs, command: &Command) -> Error {
-    let name = command.name();
+    let name = command.word();
     match given.words.first() {
         Some(id) => Error::usage(
             format!("{id} is given before the command `{name}`"),

@@ -216,12 +216,7 @@ pub enum Says {
     Hunk,
 }
 
-impl Says {
-    /// A word for programs that show the line, such as the page's style.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
+askbox_mailbox::words!(Says);
 
 /// Returns the lines of a diff in their order.
 pub fn of(diff: &str) -> impl Iterator<Item = (Says, &str)> {

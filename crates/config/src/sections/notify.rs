@@ -112,12 +112,9 @@ pub enum Means<'a> {
     Channel(&'a [String]),
 }
 
-impl<'a> Means<'a> {
-    /// The key of the section that names this way.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+askbox_mailbox::words!(Means<'_>);
 
+impl<'a> Means<'a> {
     /// The program that tells people.
     pub fn program(self) -> &'a Path {
         Path::new(match self {
@@ -236,12 +233,9 @@ pub enum Event {
     AtTerminal,
 }
 
-impl Event {
-    /// The word for the event, in files, messages and arguments.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+askbox_mailbox::words!(Event);
 
+impl Event {
     /// True if people are told about the event only as long as the question waits.
     pub fn asks(self) -> bool {
         matches!(self, Self::Asked | Self::Approval | Self::Reminder | Self::Expiring | Self::Overdue)

@@ -112,12 +112,7 @@ pub enum Outcome {
     Declined,
 }
 
-impl Outcome {
-    /// Returns the word for messages and the audit trail: `answered` or `declined`.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
+crate::words!(Outcome);
 
 /// A reply to a question. It has a `value` exactly if the outcome is `answered`. A bare value, as in `"answer": "merge"`, is
 /// read as an answer with that value.

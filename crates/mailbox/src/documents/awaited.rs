@@ -34,12 +34,9 @@ pub enum End {
     Interrupted,
 }
 
-impl End {
-    /// Returns the word for files and messages. The state of its last round has the same word.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+crate::words!(End);
 
+impl End {
     /// True if the workflow may still be continued: it was parked or stopped.
     pub fn may_change(self) -> bool {
         matches!(self, Self::Parked | Self::Interrupted)
@@ -80,7 +77,7 @@ pub enum Join {
 
 /// One parent waits for one child.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Await {
     /// The version of the layout.
     #[serde(default)]
@@ -139,7 +136,7 @@ pub const MOST_STANDING: usize = 64;
 
 /// What is known of a workflow.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workflow {
     /// The version of the layout.
     pub schema_version: Option<u32>,

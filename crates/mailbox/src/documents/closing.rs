@@ -88,12 +88,9 @@ pub enum Closed {
     Dropped,
 }
 
-impl Closed {
-    /// Returns the word for files and messages.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+crate::words!(Closed);
 
+impl Closed {
     /// Returns the words that tell how a round ended, behind its name: `has expired`, `was withdrawn`.
     pub fn in_a_sentence(self) -> &'static str {
         match self {

@@ -42,7 +42,7 @@ pub type QuestionDocument = Document<Question>;
 
 /// A question, or a batch of them. In the file, the fields of all kinds lie beside one another, in the order of this type.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Question {
     /// The version of the layout; 1 if missing.
     pub schema_version: Option<u32>,
@@ -180,48 +180,8 @@ impl Question {
 
     /// Returns a question that has only its text.
     pub fn new(workflow_id: WorkflowId, question: impl Into<String>) -> Self {
-        Self {
-            schema_version: Some(crate::document::SCHEMA_VERSION),
-            question: question.into(),
-            kind: None,
-            options: Options::default(),
-            free_text: None,
-            range: None,
-            questions: Vec::new(),
-            workflow_id,
-            question_id: None,
-            checkpoint: None,
-            timestamp: None,
-            asked_by: None,
-            context: None,
-            expires_at: None,
-            on_expiry: None,
-            default: None,
-            until: None,
-            remind_every: None,
-            priority: None,
-            session_id: None,
-            continues_in: None,
-            cwd: None,
-            config_dir: None,
-            parent: None,
-            asked_in: None,
-            trace: None,
-            in_reply_to: None,
-            tool_call: None,
-            approval: None,
-            elicited_by: None,
-            to_session: false,
-            live: None,
-            attachments: Vec::new(),
-            prompt: None,
-            reads: Vec::new(),
-            results: Vec::new(),
-            answer: None,
-            taken_back: None,
-            closed: None,
-            late_answers: Vec::new(),
-        }
+        let schema_version = Some(crate::document::SCHEMA_VERSION);
+        Self { schema_version, workflow_id, question: question.into(), ..Self::default() }
     }
 
     /// Returns the question with these options, as pairs of a key and its description, in their order. The answer is one of the keys.

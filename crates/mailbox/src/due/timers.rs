@@ -21,11 +21,7 @@ pub enum Due {
     Retry,
 }
 
-impl Due {
-    fn word(self) -> &'static str {
-        self.into()
-    }
-}
+crate::words!(Due);
 
 /// A timer: what is due for a round, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,10 +140,7 @@ pub fn arm(mailbox: &Mailbox, question: &Question, round: &RoundId) -> Result<()
 /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
 pub fn note_overdue(mailbox: &Mailbox, round: &RoundId, expires_at: Time) -> Result<bool> {
     let path = Timer { at: rounded_up(expires_at), due: Due::Expire, round: round.clone() }.told_path(mailbox);
-    if disk::exists(&path) {
-        return Ok(false);
-    }
-    disk::touch(&path).map(|()| true)
+    if disk::exists(&path) { Ok(false) } else { disk::touch(&path).map(|()| true) }
 }
 
 /// The reason why a question with a default is overdue, as a sentence for people.

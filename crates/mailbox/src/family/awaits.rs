@@ -50,12 +50,7 @@ fn new(lock: &WorkflowLock, child: &WorkflowId) -> Await {
         parent: lock.workflow().clone(),
         child: child.clone(),
         created: crate::time::now(),
-        join: Join::All,
-        request: None,
-        patient: false,
-        knows: None,
-        ended: None,
-        told_by: None,
+        ..Await::default()
     }
 }
 

@@ -369,7 +369,7 @@ fn addressed(error: Error, workflow: &WorkflowId, address: &Address) -> Error {
 
 /// The error for a command that works only on the machine that has the question.
 fn only_there(command: &Command) -> Error {
-    let name = command.name();
+    let name = command.word();
     let hint = format!("run it there: ssh HOST ask-answer {name} ID");
     Error::usage(format!("`ask-answer {name}` works on the machine that has the question"), hint)
 }

@@ -27,12 +27,9 @@ pub enum Stands {
     Unconfirmed,
 }
 
-impl Stands {
-    /// The word for this progress in lists.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+askbox_mailbox::words!(Stands);
 
+impl Stands {
     /// True if it is not known here yet whether the answer counts.
     pub fn is_open(self) -> bool {
         self.is_on_its_way() || self == Self::Unconfirmed

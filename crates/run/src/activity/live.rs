@@ -67,6 +67,8 @@ pub enum LiveState {
     Ended,
 }
 
+askbox_mailbox::words!(LiveState);
+
 impl LiveState {
     /// The state in words, with ages as of `now`: `thinking`, `tool:Bash (12s)`, `throttled(529, retry 3, 4.2s)`, `silent 40s`.
     pub fn at(&self, now: DateTime<Utc>) -> String {
@@ -81,11 +83,6 @@ impl LiveState {
             Self::Silent { since } => format!("silent {}s", age(since)),
             _ => self.word().to_owned(),
         }
-    }
-
-    /// The state in one word, for programs: `thinking`, `tool`, `throttled`, `silent`, …
-    pub fn word(&self) -> &'static str {
-        self.into()
     }
 }
 

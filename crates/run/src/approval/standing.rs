@@ -26,12 +26,9 @@ pub enum Kind {
     Refuse,
 }
 
-impl Kind {
-    /// The word for lists: `allow` or `refuse`.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+askbox_mailbox::words!(Kind);
 
+impl Kind {
     fn event(self) -> &'static str {
         match self {
             Self::Allow => "always_allowed",

@@ -62,12 +62,9 @@ pub enum Class {
     Untrusted,
 }
 
-impl Class {
-    /// The name, as JSON has it.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
+askbox_mailbox::words!(Class);
 
+impl Class {
     /// True if many such failures in a short time mean that every other run would fail too.
     pub fn is_everybodys(self) -> bool {
         matches!(self, Self::Throttled | Self::Shortage | Self::Agent | Self::Authentication | Self::Billing | Self::Setup)

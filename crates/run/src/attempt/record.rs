@@ -26,11 +26,12 @@ impl Stored for Run {
 const MAX_WHY: usize = 4000;
 
 /// Who claimed the round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Claimant {
     /// A supervisor, which launches the agent.
+    #[default]
     Supervisor,
     /// `ask-post --wait`: the asker still runs and takes the answer itself.
     Inline,
@@ -38,19 +39,15 @@ pub enum Claimant {
     Prompt,
 }
 
-impl Claimant {
-    /// The word in `run.json` and in the audit trail.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
+askbox_mailbox::words!(Claimant);
 
 /// The state of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "State")]
 pub enum RunState {
     /// The round is claimed; the agent is not launched yet.
+    #[default]
     Claimed,
     /// The agent was launched.
     Running,
@@ -67,10 +64,11 @@ pub enum RunState {
 }
 
 /// How the session of an attempt begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Begin {
     /// A new session. Its prompt names the checkpoint.
+    #[default]
     Fresh,
     /// A fork of an earlier session that askbox launched.
     Fork {
@@ -84,7 +82,7 @@ pub enum Begin {
 
 /// One attempt. The next attempt takes over what was planned for it, from `session_id` to `config_dir`.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
     /// The version of this format.
     #[serde(default)]
@@ -157,28 +155,9 @@ impl Run {
             attempt: 1,
             claimant,
             session_id: SessionId::generate(),
-            begin: Begin::Fresh,
-            begin_why: None,
-            auto: None,
-            nonce_hash: None,
             message_id: Uuid::new_v5(round.question.uuid(), b"answer"),
-            runner: String::new(),
-            role: None,
-            model: None,
-            cwd: None,
-            config_dir: None,
-            state: RunState::Claimed,
             claimed_at: time::now(),
-            started_at: None,
-            ended_at: None,
-            retry_at: None,
-            why: None,
-            failure: None,
-            asks: None,
-            result: None,
-            reserved_usd: None,
-            cost_usd: None,
-            agent_version: None,
+            ..Self::default()
         }
     }
 

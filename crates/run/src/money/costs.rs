@@ -20,7 +20,7 @@ use askbox_mailbox::disk::{self, LinesFromEnd};
 use askbox_mailbox::{AttemptId, Error, IoContext, Mailbox, QuestionId, Result, RoundId, Time, WorkflowId, document};
 
 /// The booking of one turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Booking {
     /// When the turn ended.
     pub at: Time,
@@ -79,10 +79,7 @@ impl Book {
             workflow_id: run.workflow_id.clone(),
             question_id: run.question_id,
             attempt: run.attempt,
-            turn: 0,
-            cost_usd: None,
-            turns: 0,
-            tokens: Tokens::default(),
+            ..Booking::default()
         };
         Self { mailbox: mailbox.clone(), blank, turns: 0, total: None, rest: None, unbooked: Vec::new(), is_torn: false }
     }

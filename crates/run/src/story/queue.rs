@@ -38,12 +38,7 @@ pub enum QueueState {
     Probing,
 }
 
-impl QueueState {
-    /// The word for the state in messages.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
+askbox_mailbox::words!(QueueState);
 
 /// The state of the queue.
 ///

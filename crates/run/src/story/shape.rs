@@ -16,7 +16,7 @@ const LAST_WORDS: usize = 300;
 const VERSION: usize = 40;
 
 /// The state of a workflow's newest round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Standing {
@@ -59,18 +59,16 @@ pub enum Standing {
     /// Its file cannot be read.
     Unreadable,
     /// Other documents name the workflow, but none of its rounds exists.
+    #[default]
     Unknown,
 }
+
+askbox_mailbox::words!(Standing);
 
 impl Standing {
     /// True if the round is not over.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Delivered | Self::Withdrawn | Self::Expired | Self::Superseded | Self::Dropped | Self::Unknown)
-    }
-
-    /// The name, as JSON has it.
-    pub fn word(self) -> &'static str {
-        self.into()
     }
 
     /// The name of the nearest state of a task in A2A 1.0. A2A has no word for a stop that can be continued, so a run that was stopped is
@@ -105,7 +103,7 @@ fn in_both_words<S: Serializer>(state: &Standing, serializer: S) -> Result<S::Ok
 
 /// The story of one workflow: its newest round's.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, schemars::JsonSchema)]
 pub struct Story {
     /// The workflow.
     pub workflow_id: WorkflowId,
@@ -175,34 +173,7 @@ pub struct Story {
 impl Story {
     /// A story with nothing but the state.
     pub(crate) fn blank(workflow: &WorkflowId, state: Standing) -> Self {
-        Self {
-            workflow_id: workflow.clone(),
-            state,
-            since: None,
-            cause: None,
-            waits_for: None,
-            why: None,
-            next: None,
-            hold_ups: Vec::new(),
-            question_id: None,
-            question: String::new(),
-            answer: None,
-            is_of_session: false,
-            asked_by: None,
-            answered_at: None,
-            launched_at: None,
-            attempt: None,
-            session_id: None,
-            runner: None,
-            agent_version: None,
-            auto: None,
-            retry_at: None,
-            failure: None,
-            todo: None,
-            cost_usd: None,
-            result: None,
-            live: None,
-        }
+        Self { workflow_id: workflow.clone(), state, ..Self::default() }
     }
 
     /// The same, held up by these.

@@ -52,7 +52,7 @@ pub struct GivenAnswer {
 
 /// A round that was answered or is over.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, schemars::JsonSchema)]
 pub struct HistoryEntry {
     /// The status of this round, as `relaunch status --json` has it for a workflow's newest round. `question` is the whole text.
     #[serde(flatten)]
@@ -159,16 +159,7 @@ fn unreadable(id: &RoundId, file: String, error: &Error) -> HistoryEntry {
     HistoryEntry {
         status: Story { question_id: Some(id.question), ..story::unreadable(&id.workflow, error) },
         file,
-        about: None,
-        asked_at: None,
-        prompt: None,
-        questions: Vec::new(),
-        question_hash: None,
-        answer: None,
-        late_answers: Vec::new(),
-        claimant: None,
-        delivery: None,
-        closed: None,
+        ..HistoryEntry::default()
     }
 }
 

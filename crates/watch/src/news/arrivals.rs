@@ -82,7 +82,7 @@ fn hint(notify: &Notify, name: &str, target: &Target) -> String {
     let key = match target.means() {
         Some(Means::Exec(command)) if *command == notify.command => "notify.command".to_owned(),
         Some(Means::Desktop) => return format!("the watcher has to reach your desktop, or take target.{name} away"),
-        other => format!("target.{name}.{}", other.map_or("exec", Means::word)),
+        other => format!("target.{name}.{}", other.as_ref().map_or("exec", Means::word)),
     };
     format!("correct {key} in the configuration: askbox doctor --config")
 }

@@ -89,10 +89,7 @@ pub fn marked_title(mailbox: Option<&Mailbox>, question: &Question) -> String {
 
 /// The asker, or the live session whose dialog asks. Empty if nobody knows.
 pub fn asker(question: &Question) -> String {
-    match &question.live {
-        Some(live) => live.words(),
-        None => question.asked_by.clone().unwrap_or_default(),
-    }
+    if let Some(live) = &question.live { live.words() } else { question.asked_by.clone().unwrap_or_default() }
 }
 
 #[cfg(test)]
