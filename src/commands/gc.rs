@@ -51,14 +51,8 @@ fn in_json(value: &impl Serialize) -> Result<String> {
 /// Archives and removes old history, and prints what it did.
 pub fn run(args: &Gc, context: &Context) -> Result<u8> {
     let of_file = || context.loaded().map(|loaded| loaded.config.history.clone());
-    let keep = match args.keep {
-        Some(keep) => Some(keep),
-        None => of_file()?.keep.0.map(|span| span.0),
-    };
-    let archive = match args.archive {
-        Some(archive) => archive,
-        None => of_file()?.archive,
-    };
+    let keep = if let Some(keep) = args.keep { Some(keep) } else { of_file()?.keep.0.map(|span| span.0) };
+    let archive = if let Some(archive) = args.archive { archive } else { of_file()?.archive };
     let policy = Policy { keep, archive: archive.0.map(|span| span.0), dry_run: args.dry_run };
     let (mut json, mut printed) = (JsonReport::default(), Ok(()));
     // There may be a million names. They are printed as they are found.

@@ -16,10 +16,7 @@ pub fn run(args: &Keygen) -> Result<u8> {
         let public = String::from(SecretKey::read(file)?.public(&name));
         return print(args, file, &public, &format!("{public}\n"));
     }
-    let file = match &args.file {
-        Some(file) => file.clone(),
-        None => beside_the_configuration()?,
-    };
+    let file = if let Some(file) = &args.file { file.clone() } else { beside_the_configuration()? };
     let file = std::path::absolute(&file).io("find", &file)?;
     disk::create_folder(file.parent().unwrap_or(Path::new("/")))?;
     let key = SecretKey::generate();

@@ -78,10 +78,7 @@ impl WaitingList {
             for _ in 0..AT_ONCE {
                 let Some(address) = self.unread.pop_first() else { break };
                 self.reads += 1;
-                match Row::read(sender, &address) {
-                    Some(row) => self.insert(row),
-                    None => self.remove(&address),
-                }
+                if let Some(row) = Row::read(sender, &address) { self.insert(row) } else { self.remove(&address) }
             }
         }
         self.is_stale |= self.reads > before;

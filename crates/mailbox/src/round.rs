@@ -69,10 +69,7 @@ pub fn of_pending(mailbox: &Mailbox, question: &Question) -> Result<RoundId> {
     let Ok(document) = read_question::document(&answered) else { return Ok(round) };
     let Some(answer) = &document.typed.answer else { return Ok(round) };
     let asked_again = is_asked_again(&mailbox.document(Folder::Pending, &round.workflow), question, Some(answered_at(&answered, answer)));
-    if asked_again && round_of(mailbox, &document.typed)? == round {
-        return derive(mailbox, question, Some(&round));
-    }
-    Ok(round)
+    if asked_again && round_of(mailbox, &document.typed)? == round { derive(mailbox, question, Some(&round)) } else { Ok(round) }
 }
 
 /// Returns the first derived round that is not claimed, not closed, and not `except`.

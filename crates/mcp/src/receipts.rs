@@ -78,10 +78,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Receipted<T> {
     type Error = T::Error;
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let request = match &item {
-            JsonRpcMessage::Response(response) => Some(response.id.clone()),
-            _ => None,
-        };
+        let request = if let JsonRpcMessage::Response(response) = &item { Some(response.id.clone()) } else { None };
         let taken = request.and_then(|id| self.receipts.carried_by(&id));
         let agent = self.receipts.agent;
         let written = self.inner.send(item);

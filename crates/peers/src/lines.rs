@@ -103,10 +103,7 @@ impl Line {
             line: String,
         }
         // An enum whose kind stands in a field would not keep the document as it was written, so this kind is read by itself.
-        if document::json::<Kind>(bytes)?.line != "question" {
-            return document::json(bytes);
-        }
-        document::json(bytes).map(Self::Question)
+        if document::json::<Kind>(bytes)?.line != "question" { document::json(bytes) } else { document::json(bytes).map(Self::Question) }
     }
 
     /// The line as JSON, without its end.

@@ -75,10 +75,7 @@ impl Driven {
     }
 
     fn drive_until_service(&self, messages: &Receiver<WatchMessage>, looked: impl Fn()) -> Result<Left> {
-        if presence::anybody(&self.mailbox)? {
-            return Ok(Left::ToService);
-        }
-        self.watcher(messages)?.run(looked)
+        if presence::anybody(&self.mailbox)? { Ok(Left::ToService) } else { self.watcher(messages)?.run(looked) }
     }
 
     fn watcher<'a>(&self, messages: &'a Receiver<WatchMessage>) -> Result<Watcher<'a>> {

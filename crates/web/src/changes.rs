@@ -182,10 +182,7 @@ impl Follower {
             }
             next = hints.recv_timeout(end.saturating_duration_since(Instant::now())).ok();
         }
-        if anywhere || words.len() > MAX_NAMED {
-            return "*".to_owned();
-        }
-        words.into_iter().collect::<Vec<_>>().join(" ")
+        if anywhere || words.len() > MAX_NAMED { "*".to_owned() } else { words.into_iter().collect::<Vec<_>>().join(" ") }
     }
 
     /// The workflow of a file. Temporary files have none.

@@ -49,10 +49,7 @@ fn of_bash(event: &PreToolUse) -> Option<HookReply> {
 /// The command with the subagent as the asker, if it is a command that asks.
 fn named(command: &str, kind: Option<&str>, id: &str) -> Option<String> {
     let rest = command.strip_prefix("ask-post ")?;
-    if rest.contains("--asked-by") {
-        return None;
-    }
-    Some(format!("ask-post --asked-by {} {rest}", text::shell_quote(&asker(kind, id))))
+    if rest.contains("--asked-by") { None } else { Some(format!("ask-post --asked-by {} {rest}", text::shell_quote(&asker(kind, id)))) }
 }
 
 /// The name of a subagent in its questions.

@@ -50,10 +50,7 @@ pub(crate) fn path(raw: Raw<'_>) -> serde_json::Result<Untrusted> {
 /// The whole value; `None` if it is missing, larger than [`EXACT_LIMIT`] or nested too deep.
 pub fn exact(raw: Raw<'_>) -> Option<Value> {
     let json = raw.map(RawValue::get)?;
-    if json.len() > EXACT_LIMIT {
-        return None;
-    }
-    serde_json::from_str(json).ok()
+    if json.len() > EXACT_LIMIT { None } else { serde_json::from_str(json).ok() }
 }
 
 /// The input of a tool for an event, with shortened strings. If the input is too large or nested too deep, the beginning of its JSON as

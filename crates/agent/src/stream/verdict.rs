@@ -42,10 +42,7 @@ pub struct TurnOutcome {
 impl TurnOutcome {
     /// The turn's last event, and its end. `files` are those that it touched.
     pub fn into_items(self, files: &[Untrusted]) -> [StreamItem; 2] {
-        let api_error_status = match self.verdict {
-            Verdict::ApiError { status, .. } => status,
-            _ => None,
-        };
+        let api_error_status = if let Verdict::ApiError { status, .. } = self.verdict { status } else { None };
         let event = EventKind::Result {
             is_error: self.is_error,
             text: self.text.clone(),

@@ -120,10 +120,7 @@ enum Sense {
 
 /// A rule's tool, and the text in its parentheses. `None` for a text without an end.
 fn parts(rule: &str) -> (&str, Option<&str>) {
-    match rule.split_once('(') {
-        Some((of, inner)) => (of, inner.strip_suffix(')')),
-        None => (rule, Some("")),
-    }
+    if let Some((of, inner)) = rule.split_once('(') { (of, inner.strip_suffix(')')) } else { (rule, Some("")) }
 }
 
 /// True if the rule names this call, which is about this place.

@@ -73,10 +73,7 @@ fn edited(file: &Path, line: &str) -> Result<String> {
     }
     let bytes = program::read_input(file, MAX_ANSWER as u64)?;
     let all = String::from_utf8(bytes).map_err(|_| Error::invalid("answer", "is not valid UTF-8", "save it as UTF-8"))?;
-    let text = match all.find(line) {
-        Some(n) => &all[..n],
-        None => &all,
-    };
+    let text = if let Some(n) = all.find(line) { &all[..n] } else { &all };
     let text = text.trim_matches(['\n', '\r']).to_owned();
     if text.trim().is_empty() {
         return Err(Error::failed("the answer is empty, so nothing was sent", "write the answer above the line, and save"));

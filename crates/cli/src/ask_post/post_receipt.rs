@@ -55,10 +55,7 @@ pub fn hand_over(common: &Common, round: &RoundId, question: &Question, answer: 
 /// Prints that question `n` of many, counted from 0, was refused.
 pub fn refuse(common: &Common, n: usize, e: &Error) -> Result<()> {
     program::say(&program::complaint(e, &format!("[{n}]: ")));
-    if !common.json {
-        return Ok(());
-    }
-    program::print_json(&ErrorReport::of(e, Some(n)))
+    if common.json { program::print_json(&ErrorReport::of(e, Some(n))) } else { Ok(()) }
 }
 
 /// Warns about questions that are posted without a checkpoint, if no session can be continued for them.

@@ -49,10 +49,7 @@ pub fn read_input(path: &Path, limit: u64) -> Result<Vec<u8>> {
         let fix = "shorten it, or save the bulk in a file and give its path";
         return Err(in_input(path, Error::invalid("file", format!("is longer than the limit of {limit} bytes"), fix)));
     }
-    if without_bom(&bytes).len() < bytes.len() {
-        return Ok(without_bom(&bytes).to_vec());
-    }
-    Ok(bytes)
+    if without_bom(&bytes).len() < bytes.len() { Ok(without_bom(&bytes).to_vec()) } else { Ok(bytes) }
 }
 
 /// Adds the name of the input to an error about its content.

@@ -18,10 +18,7 @@ pub fn rows(table: &str) -> String {
 
 /// A line of a table for standard output, cut in the same way. The line ends with a line feed.
 pub fn row(line: String) -> String {
-    match screen::columns() {
-        Some(columns) => cut(line.trim_end_matches('\n'), columns) + "\n",
-        None => line,
-    }
+    if let Some(columns) = screen::columns() { cut(line.trim_end_matches('\n'), columns) + "\n" } else { line }
 }
 
 /// The programs whose commands a message may end with.

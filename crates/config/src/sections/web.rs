@@ -80,8 +80,5 @@ pub(crate) fn check(web: &Web) -> Result<()> {
             "set web.tls_in_front = true with a server that speaks TLS in front; or leave web.hosts out and use ssh -L: docs/guide-web.md",
         ));
     }
-    if web.session.0.is_zero() {
-        return Err(Error::invalid("web.session", "is zero", "use a value above zero"));
-    }
-    Ok(())
+    if web.session.0.is_zero() { Err(Error::invalid("web.session", "is zero", "use a value above zero")) } else { Ok(()) }
 }

@@ -359,10 +359,7 @@ fn typed(part: &mut PartDraft, c: char, letters: &mut TypedLetters) -> Act {
         choose_words(part);
         return Act::Nothing;
     }
-    if !part.takes_words() {
-        return ONLY_OPTIONS;
-    }
-    Act::Say(Cow::Borrowed("i begins words of your own; ? names all keys"))
+    if part.takes_words() { Act::Say(Cow::Borrowed("i begins words of your own; ? names all keys")) } else { ONLY_OPTIONS }
 }
 
 /// The effect of a letter that means the same wherever no text is written: it moves, shows the help, or leads back.

@@ -160,10 +160,7 @@ impl Sender<'_> {
 
     /// Says how an answer that came too late can still reach its session, if that has ended.
     pub fn offer_as_prompt(self, at: &RoundAt) -> Option<String> {
-        if at.host.is_some() {
-            return None;
-        }
-        next_prompt::offer(&round::find(self.mailbox, &at.round)?.document.typed)
+        if at.host.is_some() { None } else { next_prompt::offer(&round::find(self.mailbox, &at.round)?.document.typed) }
     }
 
     /// Turns an error of [`Self::pending`] into a sentence that says why no question waits at an address.

@@ -196,10 +196,7 @@ fn by_hand(checkpoint: &Checkpoint) -> Option<Value> {
 pub fn remove(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<()> {
     let _lock = mailbox.lock(workflow)?;
     let path = path(mailbox, workflow);
-    if !disk::exists(&path) {
-        return Err(missing(workflow));
-    }
-    disk::remove(&path)
+    if disk::exists(&path) { disk::remove(&path) } else { Err(missing(workflow)) }
 }
 
 /// Copies the checkpoint that a question names into `checkpoints/`. Does so only if it lies under a temporary folder, which a reboot

@@ -23,10 +23,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).io("read", path)?;
-    if bytes.len() as u64 > limit {
-        return Err(refused(path, format!("grew past the limit of {limit} bytes"), "shorten it"));
-    }
-    Ok(bytes)
+    if bytes.len() as u64 > limit { Err(refused(path, format!("grew past the limit of {limit} bytes"), "shorten it")) } else { Ok(bytes) }
 }
 
 /// Returns `None` in place of the error that a file does not exist.

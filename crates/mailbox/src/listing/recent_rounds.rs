@@ -137,10 +137,7 @@ fn by_file_time(mailbox: &Mailbox, rounds: Vec<RoundId>) -> (Vec<(Time, RoundId)
     for round in rounds {
         let meta = disk::metadata(mailbox.round(Folder::Closed, &round)).ok();
         let changed = meta.and_then(|meta| Time::from_timestamp(meta.mtime(), u32::try_from(meta.mtime_nsec()).ok()?));
-        match changed {
-            Some(changed) => closed.push((changed, round)),
-            None => others.push(round),
-        }
+        if let Some(changed) = changed { closed.push((changed, round)) } else { others.push(round) }
     }
     closed.sort_unstable_by(|one, other| other.cmp(one));
     (closed, others)

@@ -115,10 +115,7 @@ pub(crate) fn readable(path: &Path, workflow: &WorkflowId) -> Result<QuestionDoc
     check_question::check(&document.typed).map_err(|e| e.in_file(path))?;
     // The document must have room left for `closed`, or its round could never end.
     let length = document.to_bytes().len();
-    if length as u64 > MAX_UNTIL_CLOSED {
-        return Err(document::too_long(length, MAX_UNTIL_CLOSED).in_file(path));
-    }
-    Ok(document)
+    if length as u64 > MAX_UNTIL_CLOSED { Err(document::too_long(length, MAX_UNTIL_CLOSED).in_file(path)) } else { Ok(document) }
 }
 
 /// Moves an unusable file to quarantine once its grace time is over.

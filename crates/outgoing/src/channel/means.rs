@@ -37,10 +37,7 @@ pub(super) fn call(target: &Target, notice: &Notice, replies: &[String]) -> Resu
 
 fn exec_call(command: &[String], message: &Message) -> Result<ProgramCall> {
     let (program, args) = command.split_first().map_or((String::new(), Vec::new()), |(program, args)| (program.clone(), args.to_vec()));
-    let about = match &message.about {
-        About::Round(round) => Some(round),
-        _ => None,
-    };
+    let about = if let About::Round(round) = &message.about { Some(round) } else { None };
     Ok(ProgramCall {
         program: program.into(),
         args: args.into_iter().chain([message.event.clone()]).map(Into::into).collect(),

@@ -71,10 +71,7 @@ fn live(mailbox: &Mailbox, caller: Option<AskedIn>) -> Result<AttemptId> {
     let newest = record::latest(mailbox, round)?;
     let is_at_work = newest.is_some_and(|newest| newest.attempt == *attempt && newest.state == RunState::Running);
     let is_claimed = disk::exists(mailbox.round(Folder::Running, round)) && Lock::is_held(&record::lock_path(mailbox, round))?;
-    if !is_at_work || !is_claimed {
-        return Err(usage(format!("{} is over", caller.run)));
-    }
-    Ok(caller.run)
+    if !is_at_work || !is_claimed { Err(usage(format!("{} is over", caller.run))) } else { Ok(caller.run) }
 }
 
 fn path(mailbox: &Mailbox, round: &RoundId, call: &str) -> PathBuf {

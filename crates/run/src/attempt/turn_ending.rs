@@ -51,10 +51,7 @@ impl Ending {
         };
         match failure::of_turn(turn) {
             Some(Class::Throttled) => {
-                let status = match &turn.verdict {
-                    Verdict::ApiError { status, .. } => *status,
-                    _ => None,
-                };
+                let status = if let Verdict::ApiError { status, .. } = &turn.verdict { *status } else { None };
                 let wait = failure::asked_to_wait(turn.text.raw(), time::now().timestamp());
                 let throttled = Self::Throttled { wait, status, why, resets_at: None };
                 throttled.at_limit(PlanLimit::in_message(turn.text.raw()).as_ref())

@@ -232,10 +232,7 @@ impl Breaker {
 
     /// The run that is being tried, and when it was launched.
     pub fn probe(&self) -> Option<(&str, Option<Time>)> {
-        match &self.state {
-            BreakerState::Probing { run, tried_at, .. } => Some((run, *tried_at)),
-            _ => None,
-        }
+        if let BreakerState::Probing { run, tried_at, .. } = &self.state { Some((run, *tried_at)) } else { None }
     }
 
     /// The reason why no run, or only one, is launched.

@@ -40,19 +40,13 @@ pub fn request_id(run: &str, task: &Task, file: Option<&Path>) -> Option<Uuid> {
         Some(_) => json!([round, task.prompt, task.role, task.model, task.cwd, "fork"]),
     };
     let words = Uuid::new_v5(&Uuid::NAMESPACE_OID, words.to_string().as_bytes());
-    let content = match file {
-        Some(file) => disk::read(file, MAX_COMPARED).ok()?,
-        None => Vec::new(),
-    };
+    let content = if let Some(file) = file { disk::read(file, MAX_COMPARED).ok()? } else { Vec::new() };
     Some(Uuid::new_v5(&words, &content))
 }
 
 /// Prints a child's end for a parent that waits for it in its turn, if there is one; otherwise just prints it.
 pub fn tell(wait: Option<InTurn<'_>>, ended: &Ended, print: impl FnOnce() -> Result<()>) -> Result<()> {
-    match wait {
-        Some(wait) => wait.tell(ended, print),
-        None => print(),
-    }
+    if let Some(wait) = wait { wait.tell(ended, print) } else { print() }
 }
 
 impl<'a> InTurn<'a> {

@@ -105,8 +105,5 @@ pub fn resume<D>(mailbox: &Mailbox, workflow: &WorkflowId, deadline: Instant, dr
         return Ok(Progress::Ended(ended));
     }
     let _driven = drive()?;
-    if before == TreeState::Asking {
-        return Ok(Progress::StillWorking);
-    }
-    wait(mailbox, workflow, Some(deadline))
+    if before == TreeState::Asking { Ok(Progress::StillWorking) } else { wait(mailbox, workflow, Some(deadline)) }
 }

@@ -110,9 +110,6 @@ impl Gc<'_> {
     /// Takes the run lock, if there is one. `None` if another process holds it.
     pub(super) fn hold(&self, round: &RoundId) -> Result<Option<Option<Lock>>> {
         let path = record::lock_path(self.mailbox, round);
-        if !disk::exists(&path) {
-            return Ok(Some(None));
-        }
-        Ok(Lock::try_acquire(&path)?.map(Some))
+        if !disk::exists(&path) { Ok(Some(None)) } else { Ok(Lock::try_acquire(&path)?.map(Some)) }
     }
 }

@@ -40,10 +40,7 @@ pub(super) fn files(mailbox: &Mailbox, question: &Question) -> Vec<PathBuf> {
 
 /// The document that the workflow began with, unless that is this one.
 fn task(mailbox: &Mailbox, question: &Question) -> Option<Question> {
-    if matches!(question.content(), Content::Task(_)) {
-        return None;
-    }
-    round::first_task(mailbox, &question.workflow_id)
+    if matches!(question.content(), Content::Task(_)) { None } else { round::first_task(mailbox, &question.workflow_id) }
 }
 
 fn answered(question: &Question, answer: &Answer) -> String {

@@ -13,10 +13,7 @@ const DIGITS: usize = 12;
 /// `relaunch approve --list`. Without a mailbox, nothing is allowed or refused.
 pub fn list(mailbox: Option<&Mailbox>, context: &Context, only: Option<&WorkflowId>, json: bool) -> Result<u8> {
     let Some(mailbox) = mailbox else { return Ok(0) };
-    let ids = match only {
-        Some(id) => vec![id.clone()],
-        None => list::workflows(mailbox, Folder::Workflows)?,
-    };
+    let ids = if let Some(id) = only { vec![id.clone()] } else { list::workflows(mailbox, Folder::Workflows)? };
     let mut found = Vec::new();
     for id in ids {
         match standing::of_workflow(mailbox, &id) {

@@ -81,10 +81,7 @@ fn show_open(teller: &Teller<'_>, json: bool) -> Result<u8> {
 /// The workflows to show.
 fn look(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>) -> Result<Vec<Story>> {
     let teller = Teller::new(mailbox, context.loaded());
-    match workflow {
-        Some(workflow) => Ok(vec![of_one(&teller, workflow)?]),
-        None => teller.open(),
-    }
+    if let Some(workflow) = workflow { Ok(vec![of_one(&teller, workflow)?]) } else { teller.open() }
 }
 
 /// The story of one workflow, whose rounds may all be archived.

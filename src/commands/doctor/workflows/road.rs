@@ -217,10 +217,7 @@ impl<'a> Walk<'a> {
     }
 
     fn done(&mut self, name: &'static str, said: impl Into<String>) {
-        match self.stands {
-            true => self.step(name, StepState::Ahead, ""),
-            false => self.step(name, StepState::Done, said),
-        }
+        if self.stands { self.step(name, StepState::Ahead, "") } else { self.step(name, StepState::Done, said) }
     }
 
     fn here(&mut self, name: &'static str, said: impl Into<String>, next: Option<String>) {

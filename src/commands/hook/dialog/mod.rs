@@ -92,10 +92,7 @@ fn look(desk: Desk<'_>, mut dialog: Dialog, program: &mut impl Program<Key = ()>
         if dialog.is_over() || dialog.is_sent() {
             return Ok(());
         }
-        match &watch {
-            Some(watch) => watch.wait(LOOK_EVERY),
-            None => std::thread::sleep(LOOK_EVERY),
-        }
+        if let Some(watch) = &watch { watch.wait(LOOK_EVERY) } else { std::thread::sleep(LOOK_EVERY) }
     }
 }
 

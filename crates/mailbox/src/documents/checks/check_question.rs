@@ -176,10 +176,7 @@ fn check_live(asked: &Question) -> Result<()> {
     if asked.default.is_some() || asked.until.is_some() || asked.expires_at.is_some() || asked.on_expiry.is_some() {
         return wrong("live", "stands beside a default, an event or a date, but only a person answers for a session's user");
     }
-    if asked.to_session {
-        return wrong("live", "stands beside another way to the answer");
-    }
-    Ok(())
+    if asked.to_session { wrong("live", "stands beside another way to the answer") } else { Ok(()) }
 }
 
 #[cfg(test)]

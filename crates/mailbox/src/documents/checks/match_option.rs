@@ -76,10 +76,7 @@ pub fn in_own_words(question: &Question, value: &AnswerValue) -> Vec<usize> {
 /// ids of those questions.
 pub fn told(question: &Question, reply: &Answer) -> Value {
     let parts = reply.value.as_ref().map(|value| in_own_words(question, value)).unwrap_or_default();
-    if question.is_batch() {
-        return parts.iter().map(|n| question.questions[*n].key(*n)).collect();
-    }
-    Value::Bool(!parts.is_empty())
+    if question.is_batch() { parts.iter().map(|n| question.questions[*n].key(*n)).collect() } else { Value::Bool(!parts.is_empty()) }
 }
 
 #[cfg(test)]

@@ -37,10 +37,7 @@ impl Range {
         if self.step.is_some_and(|step| step <= 0.0) {
             return wrong("step", "is not above 0", "write the distance between two answers, or leave it out");
         }
-        if self.min.zip(self.max).is_some_and(|(min, max)| min > max) {
-            return wrong("min", "is above max", "exchange them");
-        }
-        Ok(())
+        if self.min.zip(self.max).is_some_and(|(min, max)| min > max) { wrong("min", "is above max", "exchange them") } else { Ok(()) }
     }
 
     /// True if this number is an answer.

@@ -168,10 +168,7 @@ impl FromStr for TraceState {
         if members.is_empty() || members.len() > MOST_MEMBERS || text.len() > LONGEST_STATE {
             return Err(Malformed);
         }
-        if keys.len() != members.len() || (0..keys.len()).any(is_twice) {
-            return Err(Malformed);
-        }
-        Ok(Self(text.to_owned()))
+        if keys.len() != members.len() || (0..keys.len()).any(is_twice) { Err(Malformed) } else { Ok(Self(text.to_owned())) }
     }
 }
 

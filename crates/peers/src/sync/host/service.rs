@@ -169,10 +169,7 @@ impl<'a> Host<'a> {
 
     /// Looks at the mailbox and at the offers once. Returns whether more offers may wait. A connection that failed is given up.
     fn turn(&mut self) -> Result<bool, Failure> {
-        let mut client = match self.client.take() {
-            Some(client) => client,
-            None => self.connect()?,
-        };
+        let mut client = if let Some(client) = self.client.take() { client } else { self.connect()? };
         let more = self.exchange(&mut client)?;
         self.client = Some(client);
         self.pause = FIRST_PAUSE;
