@@ -183,6 +183,7 @@ fn priority_now_is_never_sent() {
     let world = World::at_home();
     let session = Fake::new(&world);
     let told = inbox(&session, &json!({"status": "idle"}));
+    let _watcher = world.watch();
     let page = world.serve_page();
     let browser = page.signed_in(&world, "ann's phone");
     let sent = sends(&browser, "Go on.\u{1b}[2J");
@@ -215,6 +216,7 @@ fn thirty_first_of_a_burst_is_said() {
     let world = World::at_home();
     let session = Fake::new(&world);
     let told = inbox(&session, &json!({"status": "idle"}));
+    let _watcher = world.watch();
     let page = world.serve_page();
     let browser = page.signed_in(&world, "ann's phone");
     sends(&browser, "Go on.");
@@ -248,6 +250,7 @@ fn a_kept_prompt_is_sent_once_or_taken_back_whatever_is_killed() {
     let world = World::at_home();
     let session = Fake::new(&world);
     let told = inbox(&session, &json!({"status": "busy"}));
+    let watcher = world.watch();
     let page = world.serve_page();
     let browser = page.signed_in(&world, "ann's phone");
     for words in ["first", "second"] {
@@ -265,25 +268,28 @@ fn a_kept_prompt_is_sent_once_or_taken_back_whatever_is_killed() {
     assert_eq!(browser.post(&back, &[("form", &form), ("prompt", id)]).status, 303);
     assert_eq!(browser.post(&back, &[("form", &form), ("prompt", id)]).status, 409);
     shows(&browser, "taken back");
-    // The page is killed, and the session becomes idle. The next page sends the other one.
+    // The watcher is killed, and the session becomes idle. The next watcher sends the other one, without a page.
+    watcher.kill();
+    shows(&browser, "kept: no watcher sends it");
     let port = page.port;
     drop(page);
     inbox_is(&session, "idle");
     assert!(told.try_recv().is_err());
-    let again = world.serve_page_as(world.command("askbox").args(["web", "--listen", &format!("127.0.0.1:{port}")]));
+    let again = world.watch();
     let content = |value: &Value| value["message"]["content"].as_str().map(str::to_owned);
     let sent = until("it is sent", || content(&told.recv_timeout(LIMIT).unwrap()));
     assert!(sent.starts_with("first\n"), "{sent}");
+    let _page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &format!("127.0.0.1:{port}")]));
     shows(&browser, "not arrived");
     assert!(world.names("prompts").contains(&first.replace("kept", "sent")));
-    // A page that was killed between the name and the words has sent nothing, and the next one says so.
-    drop(again);
+    // A watcher that was killed between the name and the words has sent nothing, and the next one says so.
+    again.kill();
     std::fs::rename(
         world.in_mailbox("prompts").join(second.replace("kept", "back")),
         world.in_mailbox("prompts").join(second.replace("kept", "sent")),
     )
     .unwrap();
-    let _third = world.serve_page_as(world.command("askbox").args(["web", "--listen", &format!("127.0.0.1:{port}")]));
+    let _third = world.watch();
     until("it is said", || {
         (world.document(&format!("prompts/{}", second.replace("kept", "sent")))["reached"] == "not_arrived").then_some(())
     });

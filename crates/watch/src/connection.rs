@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::messages::{Left, Options, WatchMessage};
 use askbox_mailbox::who::presence::Presence;
-use askbox_mailbox::{Error, Folder, Hint, Hints, Lock, Mailbox, Result, disk, presence, thread};
+use askbox_mailbox::{Error, Folder, Hint, Hints, Lock, Mailbox, Result, disk, presence, prompts, thread};
 use askbox_run::log;
 
 /// A watcher's connection to its mailbox. It ends when it is dropped.
@@ -73,6 +73,11 @@ impl Connection {
         }
     }
 
+    /// Watches the folder of prompts, which may be new.
+    pub(super) fn watch_prompts(&mut self, mailbox: &Mailbox) {
+        let _ = self.hints.as_mut().map(|hints| hints.watch(&prompts::folder(mailbox)));
+    }
+
     /// Returns the reason to leave the mailbox, if there is one.
     pub(super) fn broken(&self, mailbox: &Mailbox) -> Option<Left> {
         if identity(mailbox.root()).as_ref() != Some(&self.identity) {
@@ -93,6 +98,8 @@ fn watch_folders(mailbox: &Mailbox, sender: Sender<WatchMessage>) -> Result<Hint
     for folder in WATCHED {
         hints.watch(&mailbox.folder(folder))?;
     }
+    // It may be missing: then the mailbox tells of it.
+    let _ = hints.watch(&prompts::folder(mailbox));
     // Reports the removal or renaming of the mailbox itself. Watching the folder above would also report everything else there.
     let _ = hints.watch(mailbox.root());
     Ok(hints)
@@ -124,7 +131,7 @@ fn is_trusted(root: &Path) -> bool {
 /// True if a hint is about a file beside the watched folders, such as a new line of `audit.jsonl`.
 fn is_noise(root: &Path, hint: &Hint) -> bool {
     let Hint::At(path) = hint else { return false };
-    path.parent() == Some(root) && !WATCHED.iter().any(|f| path.ends_with(f.name()))
+    path.parent() == Some(root) && !path.ends_with("prompts") && !WATCHED.iter().any(|f| path.ends_with(f.name()))
 }
 
 /// Waits until the mailbox exists and can be trusted. `waiting` is called when the wait begins. Returns `None` if a message says stop

@@ -22,6 +22,7 @@
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
+//! | [`prompting`] | sends the next prompts of people to sessions, as soon as these are idle |
 //! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | [`news`] | notifies people, at the desk or on the phone |
 //! | `housekeeping` | archives old rounds, once a day |
@@ -41,6 +42,7 @@ mod look;
 pub mod messages;
 pub mod news;
 pub mod pauses;
+pub mod prompting;
 pub mod relaunch;
 pub mod report;
 pub mod scope;

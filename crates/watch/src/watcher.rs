@@ -20,10 +20,12 @@ use crate::look::parents::{self, Parents};
 use crate::look::questions::{self, Questions};
 use crate::messages::{Left, Options, WatchMessage};
 use crate::news::courier::Courier;
+use crate::prompting::Prompting;
 use crate::report::reports::Reports;
 use crate::scope::{Scope, Served};
 use crate::traces::TraceLine;
 use askbox_config::Config;
+use askbox_mailbox::prompts;
 use askbox_mailbox::{Due, Folder, Hint, Mailbox, Result, RoundId, Timer, WorkflowId, disk, lineage, list, presence};
 use askbox_run::log;
 use askbox_run::story::begun_with;
@@ -42,6 +44,7 @@ pub struct Watcher<'a> {
     pub(super) events: Events,
     pub(super) parents: Parents,
     pub(super) news: Courier,
+    prompts: Prompting,
     traces: Companion,
     codex: Companion,
     reports: Reports,
@@ -69,6 +72,7 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             launches: Launches::new(&served, &sender),
             news: if served.scope.is_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
+            prompts: if served.scope.is_service() { Prompting::start(served.mailbox.clone())? } else { Prompting::default() },
             traces: companion("askbox-outgoing", "traces", served.config.traces.are_sent()),
             codex: companion("askbox-live", "codex", served.config.live.codex),
             questions: Questions::new(&served.mailbox),
@@ -218,6 +222,10 @@ impl<'a> Watcher<'a> {
 impl Watcher<'_> {
     /// Looks at one path of the mailbox.
     pub(super) fn look_at(&mut self, path: &Path) {
+        if path.starts_with(prompts::folder(&self.served.mailbox)) {
+            self.connection.watch_prompts(&self.served.mailbox);
+            return self.prompts.wake();
+        }
         let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };
         let name = whole_name.to_str().unwrap_or_default();
         let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.served.mailbox.folder(*f)));
@@ -302,6 +310,7 @@ impl Watcher<'_> {
             self.launches.recover_unless_live(&self.served, &mut self.dates, &round);
         }
         self.launches.gate.end_dead_probe();
+        self.prompts.wake();
         for workflow in list::workflows(&self.served.mailbox, Folder::Answered)? {
             self.launches.enqueue(&self.served, &workflow);
         }

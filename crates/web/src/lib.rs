@@ -16,7 +16,6 @@
 //! | `changes` | tells open pages about changes of the mailbox |
 //! | `looked_at` | watches the sessions whose pages somebody has open |
 //! | `onlooker` | treats a visible page as a person who sees new questions |
-//! | `prompting` | sends the next prompts of people to sessions, as soon as these are idle |
 //! | `filled_part` | one part of a filled-in form, its value, and an answer in words |
 //! | `form` | turns a filled-in form into an answer |
 //! | `send` | sends a person's decision about the question that was shown |
@@ -43,7 +42,6 @@ mod looked_at;
 mod onlooker;
 mod other_machines;
 mod pages;
-mod prompting;
 mod reply;
 mod send;
 mod serve;

@@ -18,7 +18,6 @@ use crate::listen::{Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::pages::{decline, done, events, inbox, prompt, question, run, session, sign_in, tree};
-use crate::prompting::Prompting;
 use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
@@ -52,7 +51,6 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     let connections = runtime.block_on(async { Connections::open(&listen) })?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
     let elsewhere = OtherMachines::start(&all, changes.clone())?;
-    let prompting = Prompting::start(mailbox.clone(), changes.clone())?;
     let onlooker = Onlooker::start(mailbox.clone())?;
     // The questions are read before the first page is requested.
     index.rows(&mailbox)?;
@@ -65,7 +63,6 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         index,
         elsewhere,
         changes,
-        prompting,
         onlooker,
         taken_back: TakenBack::default(),
         session_lasts: config.session.0,

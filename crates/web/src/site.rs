@@ -13,7 +13,6 @@ use crate::gate::{Devices, Hosts, SignedIn};
 use crate::index::{Index, Row};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
-use crate::prompting::Prompting;
 use crate::reply::{self, plain};
 use crate::taken_back::TakenBack;
 use askbox_cli::Context;
@@ -39,8 +38,6 @@ pub struct Site {
     pub taken_back: TakenBack,
     /// The open pages that are told about changes.
     pub changes: Changes,
-    /// Sends prompts to sessions.
-    pub prompting: Prompting,
     /// Announces that a person is there.
     pub onlooker: Onlooker,
     /// How long a device stays signed in.

@@ -50,7 +50,7 @@ fn peers(session: &Attended<'_>) -> usize {
 #[test]
 fn same_words_twice_arrive_twice() {
     let world = world();
-    let page = world.serve_page();
+    let (_watcher, page) = (world.watch(), world.serve_page());
     let browser = page.signed_in(&world, "ann's phone");
     let session = begins(&world, &browser, "default");
     // The same form twice is one prompt. The same words in two forms are two.
@@ -70,7 +70,7 @@ fn same_words_twice_arrive_twice() {
 #[test]
 fn draft_is_never_sent() {
     let world = world();
-    let page = world.serve_page();
+    let (_watcher, page) = (world.watch(), world.serve_page());
     let browser = page.signed_in(&world, "ann's phone");
     let session = begins(&world, &browser, "default");
     session.terminal.press(&["half a draft"]);
@@ -96,7 +96,7 @@ fn draft_is_never_sent() {
 #[test]
 fn dialog_is_never_answered_by_words() {
     let world = world();
-    let page = world.serve_page();
+    let (_watcher, page) = (world.watch(), world.serve_page());
     let browser = page.signed_in(&world, "ann's phone");
     let session = begins(&world, &browser, "default");
     session.goes(&[touch("made")]);
@@ -117,7 +117,7 @@ fn dialog_is_never_answered_by_words() {
 #[test]
 fn cleared_session_refuses_old_address() {
     let world = world();
-    let page = world.serve_page();
+    let (_watcher, page) = (world.watch(), world.serve_page());
     let browser = page.signed_in(&world, "ann's phone");
     let session = begins(&world, &browser, "default");
     let form = see(&session, &browser);
@@ -134,7 +134,7 @@ fn cleared_session_refuses_old_address() {
 fn bypass_hold_is_shown() {
     let world = world();
     std::fs::write(world.claude_config().join("settings.json"), r#"{"skipDangerousModePermissionPrompt":true}"#).expect("settings");
-    let page = world.serve_page();
+    let (_watcher, page) = (world.watch(), world.serve_page());
     let browser = page.signed_in(&world, "ann's phone");
     let session = begins(&world, &browser, "bypassPermissions");
     sends(&session, &browser, "Go on now.");
@@ -144,9 +144,9 @@ fn bypass_hold_is_shown() {
 }
 
 #[test]
-fn prompts_arrive_once_or_are_said_not_to_beside_killed_pages() {
+fn prompts_arrive_once_or_are_said_not_to_beside_kills() {
     let world = world();
-    let mut page = world.serve_page();
+    let (mut watcher, mut page) = (world.watch(), world.serve_page());
     let (browser, listen) = (page.signed_in(&world, "ann's phone"), format!("127.0.0.1:{}", page.port));
     let session = begins(&world, &browser, "default");
     let mut dice = Dice::new(53);
@@ -154,6 +154,11 @@ fn prompts_arrive_once_or_are_said_not_to_beside_killed_pages() {
     for n in 0..count {
         sends(&session, &browser, &format!("Go on now. Step {n}."));
         std::thread::sleep(Duration::from_millis(dice.roll(400) as u64));
+        // A prompt is sent with and without a page.
+        if n % 2 == 0 {
+            watcher.kill();
+            watcher = world.watch();
+        }
         drop(page);
         page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &listen]));
     }

@@ -8,13 +8,14 @@ use axum::response::Response;
 use uuid::Uuid;
 
 use crate::gate::Posted;
-use crate::prompting;
 use crate::send::CHANNEL;
 use crate::site::Visit;
 use askbox_agent::claude;
 use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
 use askbox_mailbox::{Error, Mailbox, Result, audit, text, time};
+use askbox_run::story::cause;
+use askbox_watch::prompting;
 
 /// The number of prompts that a page shows.
 const SHOWN: usize = 6;
@@ -37,9 +38,12 @@ pub struct Shown {
 pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown> {
     let mut all: Vec<_> = prompts::all(mailbox).into_iter().filter(|(_, _, prompt)| prompt.session == session).collect();
     all.drain(..all.len().saturating_sub(SHOWN));
+    // A watcher of another container is not seen, and sends all the same.
+    let is_sent = is_live && cause::no_watcher(mailbox).is_none();
     let shown = |(id, place, prompt): (Uuid, Place, Prompt)| {
         let state = match (place, prompt.reached) {
-            (Place::Kept, _) if is_live => ("kept until the session is idle", "pending"),
+            (Place::Kept, _) if is_sent => ("kept until the session is idle", "pending"),
+            (Place::Kept, _) if is_live => ("kept: no watcher sends it", "warn"),
             (Place::Kept, _) => ("not sent: the session has ended or begun anew", "warn"),
             (Place::Back, _) => ("taken back", ""),
             (Place::Sent, Reached::Nothing) => ("on its way", "running"),
@@ -89,7 +93,7 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
     prompts::keep(&site.mailbox, &caller, id, &Prompt::new(&session, words, &visit.signed_in.device))?;
     let why = format!("prompt {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("prompt_kept").by(&visit.signed_in.device).why(why));
-    site.prompting.wake();
+    site.changes.tell(&session);
     Ok(visit.go_to(&format!("/session/{session}?sent={id}")))
 }
 

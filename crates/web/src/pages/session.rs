@@ -11,14 +11,14 @@ use uuid::Uuid;
 use crate::gate::Hosts;
 use crate::looked_at::ALL;
 use crate::pages::{Frame, markdown, prompt};
-use crate::prompting;
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_agent::conversation::{self, Conversation, Turn, What};
 use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_agent::{claude, transcript};
 use askbox_cli::ask_answer::filter::Facts;
-use askbox_mailbox::{Error, IoContext, Result, Time, disk, text, time};
+use askbox_mailbox::{Error, IoContext, Result, Time, disk, prompts, text, time};
+use askbox_watch::prompting;
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
@@ -99,6 +99,10 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)
     };
     let turns = said.turns.into_iter().map(Shown::from).collect();
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
+    let given = prompts::folder(&visit.site.mailbox);
+    if disk::exists(&given) {
+        visit.site.changes.look_at(given, &id);
+    }
     let prompts = prompt::of_session(&visit.site.mailbox, &id, session.is_some());
     let next = session.filter(prompting::takes_words).map(|_| Uuid::new_v4());
     let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));

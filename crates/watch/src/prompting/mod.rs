@@ -1,5 +1,5 @@
-//! Sends the next prompts of people to sessions of Claude Code. A thread of the page's process waits until a session is idle, because only a
-//! prompt that is still here can be taken back. Without a page, prompts wait in the mailbox.
+//! Sends the next prompts of people to sessions of Claude Code. A thread of the watcher waits until a session is idle, because only a prompt
+//! that is still here can be taken back. Without a watcher, prompts wait in the mailbox.
 //!
 //! | file | idea |
 //! |---|---|
@@ -9,18 +9,20 @@ mod wire;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use crate::changes::Changes;
 use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_agent::{claude, prompt_receipt, transcript};
 use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
-use askbox_mailbox::{Mailbox, Result, audit, disk, text, thread, time};
+use askbox_mailbox::{Lock, Mailbox, Result, audit, disk, text, thread, time};
+use askbox_run::log;
 use wire::{Receipt, Receipts};
 
 /// A prompt that is not in the session's queue after this time has not arrived.
@@ -29,8 +31,9 @@ const ARRIVES_WITHIN: TimeDelta = TimeDelta::seconds(3);
 const LOOKED_FOR: TimeDelta = TimeDelta::minutes(1);
 /// How long after its sending a prompt is looked at often.
 const FRESH: TimeDelta = TimeDelta::seconds(10);
-/// The pauses between two looks: at a prompt that was just sent, at others, and at nothing.
+/// The pauses between two looks: at a prompt that was just sent, at one that another process sends, at others, and at nothing.
 const SOON: Duration = Duration::from_millis(100);
+const ANOTHERS: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(15);
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
@@ -40,30 +43,45 @@ enum Event {
     Receipt(Receipt),
 }
 
-/// Wakes the thread that sends prompts.
-#[derive(Debug)]
-pub struct Prompting(SyncSender<Event>);
+/// The lock of the only process that sends a mailbox's prompts in this way.
+const LOCK: &str = "prompts";
+
+/// Wakes the thread that sends prompts. Dropping it ends the thread.
+#[derive(Debug, Default)]
+pub struct Prompting {
+    events: Option<SyncSender<Event>>,
+    is_over: Arc<AtomicBool>,
+}
 
 impl Prompting {
     /// Starts the thread.
     ///
     /// # Errors
     /// If the system refuses the thread.
-    pub fn start(mailbox: Mailbox, changes: Changes) -> Result<Self> {
+    pub fn start(mailbox: Mailbox) -> Result<Self> {
         let (events, happened) = mpsc::sync_channel(16);
         let config_dir = claude::config_dir(|name| std::env::var_os(name)).unwrap_or_default();
         let receipts = Receipts::new({
             let events = events.clone();
             move |receipt| drop(events.send(Event::Receipt(receipt)))
         });
-        let mut sender = Sender { mailbox, changes, config_dir, receipts, hints: None, events: events.clone() };
-        thread::start(move || sender.follow(&happened))?;
-        Ok(Self(events))
+        let mut sender = Sender { mailbox, config_dir, receipts, only: None, hints: None, events: events.clone() };
+        let is_over = Arc::<AtomicBool>::default();
+        let ends = Arc::clone(&is_over);
+        thread::start(move || sender.follow(&happened, &ends))?;
+        Ok(Self { events: Some(events), is_over })
     }
 
     /// Looks at the prompts now.
     pub fn wake(&self) {
-        let _ = self.0.try_send(Event::Look);
+        let _ = self.events.as_ref().map(|events| events.try_send(Event::Look).is_ok());
+    }
+}
+
+impl Drop for Prompting {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.wake();
     }
 }
 
@@ -93,22 +111,21 @@ fn is_within(prompt: &Prompt, limit: TimeDelta) -> bool {
 
 struct Sender {
     mailbox: Mailbox,
-    changes: Changes,
     config_dir: PathBuf,
     receipts: Receipts,
+    /// Held as long as a prompt is open.
+    only: Option<Lock>,
     /// Events of the folder of sessions, as long as a prompt waits for one.
     hints: Option<Hints>,
     events: SyncSender<Event>,
 }
 
 impl Sender {
-    fn follow(&mut self, happened: &Receiver<Event>) {
-        loop {
+    fn follow(&mut self, happened: &Receiver<Event>, is_over: &AtomicBool) {
+        while !is_over.load(Ordering::Relaxed) {
             let pause = self.work();
-            match happened.recv_timeout(pause) {
-                Ok(Event::Receipt(receipt)) => self.take_in(&receipt),
-                Ok(Event::Look) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Ok(Event::Receipt(receipt)) = happened.recv_timeout(pause) {
+                self.take_in(&receipt);
             }
         }
     }
@@ -118,8 +135,14 @@ impl Sender {
         let all = prompts::all(&self.mailbox);
         let is_open = |place: Place, prompt: &Prompt| place == Place::Kept || (place == Place::Sent && !is_over(prompt));
         if !all.iter().any(|(_, place, prompt)| is_open(*place, prompt)) {
-            self.hints = None;
+            (self.only, self.hints) = (None, None);
             return NEVER;
+        }
+        if self.only.is_none() {
+            self.only = Lock::try_acquire(&self.mailbox.lock_file(LOCK)).ok().flatten();
+        }
+        if self.only.is_none() {
+            return ANOTHERS;
         }
         self.watch();
         let sessions = live::all(&self.config_dir);
@@ -168,7 +191,6 @@ impl Sender {
             (prompt.reached, prompt.why) = (Reached::NotArrived, format!("its inbox cannot be reached: {e}"));
             prompts::note(&self.mailbox, id, &prompt)?;
         }
-        self.changes.tell(&prompt.session);
         Ok(())
     }
 
@@ -202,10 +224,7 @@ impl Sender {
             return;
         }
         (prompt.reached, prompt.why) = (reached, why);
-        match prompts::note(&self.mailbox, id, prompt) {
-            Ok(()) => self.changes.tell(&prompt.session),
-            Err(e) => tracing::warn!("the state of a prompt cannot be noted: {e}"),
-        }
+        log::ok(prompts::note(&self.mailbox, id, prompt));
     }
 }
 
