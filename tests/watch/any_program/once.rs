@@ -165,7 +165,7 @@ mod promises {
         // The run is over.
         let said = world.refused(2, "export $(cat ~/env); askbox once b");
         assert!(said.contains("is over"), "{said}");
-        let said = world.refused(2, "export $(cat ~/env); ASKBOX_NONCE=0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d askbox once b");
+        let said = world.refused(2, "export $(grep -v FENCE ~/env); ASKBOX_NONCE=0b0c5a1e-2d3f-4a5b-8c7d-9e0f1a2b3c4d askbox once b");
         assert!(said.contains("does not prove"), "{said}");
     }
 }
