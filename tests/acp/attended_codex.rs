@@ -1,6 +1,7 @@
 //! Sessions of codex that a person attends, with its real daemon. The test's client is the terminal.
 
 mod figures;
+mod prompted;
 mod woken;
 
 use std::process::{Child, Stdio};

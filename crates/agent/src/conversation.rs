@@ -3,6 +3,8 @@
 //! The transcript is read backwards within bounds, so its length costs nothing. Two processes that continue one session write two branches
 //! into one file. The branch of the last entry is the conversation. All texts are hostile, and come out safe for one place of a page.
 
+pub mod codex;
+
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
@@ -343,9 +345,14 @@ fn change(name: &str, input: &Value) -> Vec<String> {
     let behind = same(&mut old[before..].iter().rev().zip(new[before..].iter().rev()));
     let (gone, come) = (&old[before..old.len() - behind], &new[before..new.len() - behind]);
     let parts = [(' ', &old[..before]), ('-', gone), ('+', come), (' ', &old[old.len() - behind..])];
+    of_change(parts.into_iter().flat_map(|(sign, lines)| lines.iter().map(move |line| format!("{sign}{line}"))))
+}
+
+/// The lines of a change, within bounds.
+fn of_change(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut left = LONGEST_MESSAGE;
-    let all = parts.into_iter().flat_map(|(sign, lines)| lines.iter().map(move |line| bounded(&format!("{sign}{line}"), LONGEST_PART)));
-    let mut shown: Vec<String> = all.take_while(|line| spend(&mut left, line.len() + 1)).collect();
+    let mut shown: Vec<String> =
+        lines.map(|line| bounded(&line, LONGEST_PART)).take_while(|line| spend(&mut left, line.len() + 1)).collect();
     if left == 0 {
         shown.push(" …".to_owned());
     }

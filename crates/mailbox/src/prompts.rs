@@ -1,4 +1,4 @@
-//! The next prompts of people for sessions of an agent program: files `prompts/UUID.STATE.json`. `kept` waits until the session is idle,
+//! The next prompts of people for sessions of an agent program, and their stops: files `prompts/UUID.STATE.json`. `kept` waits until the session is idle,
 //! `sent` was handed to a sender, `back` was taken back.
 //!
 //! The name is the state. Renaming `kept` to `sent` comes before the words leave, and refuses to replace, so words are sent at most once,
@@ -63,14 +63,41 @@ pub enum Reached {
     Answered,
 }
 
-/// A prompt.
+/// The agent of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agent {
+    /// Claude Code.
+    #[default]
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+impl Agent {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+        }
+    }
+}
+
+/// A prompt, or a stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The version of the form.
     #[serde(default)]
     pub schema_version: u32,
+    /// The agent of the session.
+    #[serde(default)]
+    pub agent: Agent,
     /// The id of the session.
     pub session: String,
+    /// True for a stop. It has no words, and does not wait until the session is idle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stops: bool,
     /// The words of the person.
     pub words: String,
     /// The name of the person's device.
@@ -90,11 +117,13 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt that is given now.
-    pub fn new(session: &str, words: String, by: &str) -> Self {
+    pub fn new(agent: Agent, session: &str, words: String, by: &str) -> Self {
         let (session, by) = (session.to_owned(), by.to_owned());
         Self {
             schema_version: SCHEMA_VERSION,
+            agent,
             session,
+            stops: false,
             words,
             by,
             at: time::now(),
@@ -133,6 +162,12 @@ pub fn keep(mailbox: &Mailbox, caller: &Caller, id: Uuid, prompt: &Prompt) -> Re
         return Err(Error::conflict("too many prompts are kept", "take some of them back"));
     }
     disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?).map(drop)
+}
+
+/// True if a prompt is kept. Only names are read.
+pub fn are_kept(mailbox: &Mailbox) -> bool {
+    let mut entries = disk::entries(&folder(mailbox)).into_iter().flatten().flatten();
+    entries.any(|entry| entry.name.to_str().is_some_and(|name| name.ends_with(".kept.json")))
 }
 
 /// All prompts, the earliest first. Those that are over for a day are removed. A file that cannot be read is left out.
@@ -207,15 +242,15 @@ mod tests {
         let caller = |below| Caller::new("ann", "web", Through::Web, below).unwrap();
         let (person, run) = (caller(Below::NoAgent), caller(Below::Run));
         let [first, second] = [Uuid::new_v4(), Uuid::new_v4()];
-        assert!(keep(&mailbox, &run, first, &Prompt::new("s", "go on".into(), "ann")).is_err() && all(&mailbox).is_empty());
+        assert!(keep(&mailbox, &run, first, &Prompt::new(Agent::Codex, "s", "go on".into(), "ann")).is_err() && all(&mailbox).is_empty());
         for id in [first, second, first] {
-            keep(&mailbox, &person, id, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+            keep(&mailbox, &person, id, &Prompt::new(Agent::Codex, "s", "go on".into(), "ann")).unwrap();
         }
         assert!(take(&mailbox, first).unwrap() && !take(&mailbox, first).unwrap() && !take_back(&mailbox, &person, first).unwrap());
         assert!(take_back(&mailbox, &run, second).is_err());
         assert!(take_back(&mailbox, &person, second).unwrap() && !take(&mailbox, second).unwrap());
         // The form was sent again.
-        keep(&mailbox, &person, first, &Prompt::new("s", "go on".into(), "ann")).unwrap();
+        keep(&mailbox, &person, first, &Prompt::new(Agent::Codex, "s", "go on".into(), "ann")).unwrap();
         let states = || all(&mailbox).into_iter().map(|(id, place, _)| (id, place)).collect::<Vec<_>>();
         assert_eq!(states(), [(first, Place::Sent), (second, Place::Back)]);
         let mut old = all(&mailbox).remove(0).2;

@@ -23,6 +23,7 @@
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
 //! | [`prompting`] | sends the next prompts of people to sessions, as soon as these are idle |
+//! | [`sessions`] | the sessions of agent programs, for people who look: what each of them does and offers |
 //! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | [`news`] | notifies people, at the desk or on the phone |
 //! | `housekeeping` | archives old rounds, once a day |
@@ -46,6 +47,7 @@ pub mod prompting;
 pub mod relaunch;
 pub mod report;
 pub mod scope;
+pub mod sessions;
 pub mod traces;
 pub mod tree_driver;
 pub mod watcher;

@@ -3,7 +3,7 @@
 const { assert, barriers, launch, layout, person, run, signIn } = require("./lib.js");
 const fs = require("fs");
 
-run(async ({ base, link, place, transcript, next, see }) => {
+run(async ({ base, link, place, codex, transcript, next, see }) => {
   const browser = await launch();
   for (const colorScheme of ["light", "dark"]) {
     const page = await person(browser, "phone", { viewport: { width: 390, height: 844 }, colorScheme });
@@ -39,6 +39,15 @@ run(async ({ base, link, place, transcript, next, see }) => {
     const last = await page.locator(".talk").evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
     assert.ok(last < 5, String(last));
     await page.screenshot({ path: see ? `${see}/session-${colorScheme}.png` : transcript + ".png" });
+    // A session of Codex that works can be stopped.
+    // Of a page that has signed in, `goto` knows the home.
+    const home = colorScheme === "light" ? "" : fs.readFileSync(transcript + ".home");
+    await page.goto(`${base}${home}/session/${codex}`);
+    await page.getByText("The bill was wrong.").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Stop its turn" }).isVisible());
+    assert.deepStrictEqual(await layout(page), { wide: false, small: [] });
+    assert.deepStrictEqual((await barriers(page)).serious, []);
+    if (see) await page.screenshot({ path: `${see}/codex-${colorScheme}.png`, fullPage: true });
     assert.deepStrictEqual(page.complaints, []);
   }
   await browser.close();

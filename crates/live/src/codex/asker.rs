@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::codex::client::Client;
+use crate::codex::prompting;
 use crate::codex::question;
 use crate::codex::question::{Message, Receipt, Sign};
 use crate::codex::request::Request;
@@ -35,6 +36,8 @@ pub(super) enum Subject {
     Resume { thread: ThreadId, with_turn: bool },
     /// A step on the way to a session's turn with its news.
     Wake(JobId),
+    /// A step on the way of a prompt.
+    Prompt(prompting::JobId),
     /// A request whose answer does not matter.
     Other(&'static str),
 }

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use crate::codex::asker::{Asker, Key, Open, Subject};
 use crate::codex::client::Client;
 use crate::codex::news;
+use crate::codex::prompting::{self, Prompting};
 use crate::codex::question::Sign;
 use crate::codex::request::Request;
 use crate::codex::telling::Telling;
-use crate::codex::waking::{JobId, Waking};
+use crate::codex::waking::{JobId, Next, Waking};
 use crate::codex::wire::{self, Incoming, Item, Status, ThreadId};
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Result, wake};
@@ -42,6 +43,7 @@ pub(super) struct Bridge<'a> {
     /// Sessions that wait for their user, and whose requests are not sent to this client yet. When to ask for them again.
     waiting: HashMap<ThreadId, Instant>,
     waking: Waking,
+    prompting: Prompting,
     /// The sessions that the daemon has named.
     seen: HashSet<ThreadId>,
 }
@@ -55,8 +57,9 @@ impl<'a> Bridge<'a> {
         client.introduce(Instant::now() + PATIENCE)?;
         news::begin(desk.mailbox).unwrap_or_else(|e| log::error(&e));
         Telling::note_all_left(desk.mailbox);
+        let prompting = Prompting::begin(desk.mailbox);
         let (dialogs, waiting, waking, seen) = (Dialogs::default(), HashMap::new(), Waking::default(), HashSet::new());
-        let mut bridge = Self { desk, asker: Asker::new(client), dialogs, waiting, waking, seen };
+        let mut bridge = Self { desk, asker: Asker::new(client), dialogs, waiting, waking, prompting, seen };
         bridge.asker.request("thread/loaded/list", json!({}), Subject::Loaded)?;
         Ok(bridge)
     }
@@ -99,6 +102,14 @@ impl<'a> Bridge<'a> {
         }
         self.dialogs.look(self.desk, &mut self.asker)?;
         self.asker.open.retain(|key, _| self.dialogs.open.contains_key(key));
+        if !self.waking.awaits_reply()
+            && let Some((job, (method, params))) = self.prompting.tick(self.desk.mailbox)
+        {
+            return self.asker.request(method, params, Subject::Prompt(job));
+        }
+        if self.prompting.awaits_reply() {
+            return Ok(());
+        }
         match self.waking.tick(self.desk) {
             Some((job, (method, params))) => self.asker.request(method, params, Subject::Wake(job)),
             None => Ok(()),
@@ -117,10 +128,20 @@ impl<'a> Bridge<'a> {
     /// Takes the reply to a step on the way to a session's turn.
     fn wakes(&mut self, job: JobId, result: Result<Value, String>) -> Result<()> {
         let next = self.waking.answered(self.desk, job, result);
+        self.goes_on(next, || Subject::Wake(job))
+    }
+
+    /// Takes the reply to a step on the way of a prompt.
+    fn prompts(&mut self, job: prompting::JobId, result: Result<Value, String>) -> Result<()> {
+        let next = self.prompting.answered(self.desk.mailbox, job, result);
+        self.goes_on(next, || Subject::Prompt(job))
+    }
+
+    fn goes_on(&mut self, next: Next, about: impl Fn() -> Subject) -> Result<()> {
         if let Some(thread) = next.loaded {
             self.asker.threads.add(thread, Vec::new());
         }
-        next.calls.into_iter().try_for_each(|(method, params)| self.asker.request(method, params, Subject::Wake(job)))
+        next.calls.into_iter().try_for_each(|(method, params)| self.asker.request(method, params, about()))
     }
 
     /// Asks for the requests of a session that waits. Nothing of the session is changed.
@@ -152,9 +173,17 @@ impl<'a> Bridge<'a> {
             },
             Incoming::Resolved { thread, request } => self.signed(&(thread, request), Sign::Resolved),
             Incoming::Status { thread, status } => self.status(thread, &status)?,
-            Incoming::ItemStarted { thread, item } => self.asker.threads.begin(&thread, item),
+            Incoming::ItemStarted { thread, item } => {
+                self.prompting.item(self.desk.mailbox, &item);
+                self.asker.threads.begin(&thread, item);
+            }
             Incoming::ItemCompleted { thread, item } => self.item_ended(&thread, &item),
-            Incoming::TurnCompleted { thread, interrupted } => self.sign(&thread, |_| Some(Sign::TurnEnded { interrupted })),
+            Incoming::TurnCompleted { thread, turn } => {
+                self.sign(&thread, |_| Some(Sign::TurnEnded { interrupted: turn.status == "interrupted" }));
+                if self.prompting.turn(self.desk.mailbox, &turn) {
+                    self.leave(&thread)?;
+                }
+            }
             Incoming::Other => {}
         }
         Ok(())
@@ -175,6 +204,7 @@ impl<'a> Bridge<'a> {
                 }
             }
             (Subject::Wake(job), result) => self.wakes(job, result)?,
+            (Subject::Prompt(job), result) => self.prompts(job, result)?,
             (Subject::Resume { thread: id, .. }, Ok(result)) => {
                 self.waiting.remove(&id);
                 if let Some(thread) = wire::thread(&result) {
@@ -203,11 +233,17 @@ impl<'a> Bridge<'a> {
         self.waiting.remove(&thread);
         if *status == Status::Resting {
             self.waking.rested();
+            self.prompting.rested(self.desk.mailbox, &thread);
         }
         // No dialog of the session is open any more. Other signs tell what became of a reply.
         self.dialogs.end_all(self.desk, CODEX.answered, |(of, _)| *of == thread);
-        let is_at_rest = matches!(status, Status::Resting | Status::NotLoaded);
-        if is_at_rest && !self.dialogs.open.keys().any(|(of, _)| *of == thread) && self.asker.threads.remove(&thread) {
+        if matches!(status, Status::Resting | Status::NotLoaded) { self.leave(&thread) } else { Ok(()) }
+    }
+
+    /// Leaves a session that rests, once nothing more is heard of it.
+    fn leave(&mut self, thread: &ThreadId) -> Result<()> {
+        let is_open = self.dialogs.open.keys().any(|(of, _)| of == thread) || self.prompting.is_in(thread);
+        if !is_open && self.asker.threads.remove(thread) {
             // Otherwise the daemon would keep the session loaded for this client.
             self.asker.request("thread/unsubscribe", json!({ "threadId": thread }), Subject::Other("thread/unsubscribe"))?;
         }

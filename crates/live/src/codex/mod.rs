@@ -13,6 +13,7 @@
 //! | `threads` | what is known of the daemon's sessions |
 //! | `question` | the question that a request becomes; a person's answer as the reply to the daemon |
 //! | `news` `telling` `waking` | the news for a session, which gets one turn with them |
+//! | `prompting` | the next prompts of people for these sessions, and their stops |
 //! | `asker` | the daemon as a program that asks |
 //! | `bridge` | all requests of one connection |
 //! | `service` | connects, and connects again |
@@ -26,6 +27,7 @@ mod client;
 #[doc(hidden)]
 pub mod fuzzed;
 mod news;
+mod prompting;
 mod question;
 mod request;
 mod service;

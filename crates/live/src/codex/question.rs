@@ -177,7 +177,7 @@ mod tests {
             turns: Vec::new(),
         };
         let change = FileChange { path: "/opt/x".into(), kind: ChangeKind::Add, diff: "one\n".into() };
-        threads.add(thread, vec![Item { id: "call_1".into(), status: None, changes: Some(vec![change]) }]);
+        threads.add(thread, vec![Item { id: "call_1".into(), client_id: None, status: None, changes: Some(vec![change]) }]);
         threads
     }
 

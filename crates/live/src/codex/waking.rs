@@ -84,6 +84,11 @@ pub(super) struct Next {
 }
 
 impl Waking {
+    /// True if a reply is awaited.
+    pub(super) fn awaits_reply(&self) -> bool {
+        self.job.is_some()
+    }
+
     /// Begins with the next session that has news. Returns the request, and the number for [`Self::answered`].
     pub(super) fn tick(&mut self, desk: Desk<'_>) -> Option<(JobId, Call)> {
         if let Some(job) = self.job.take_if(|job| job.since.elapsed() > PATIENCE) {

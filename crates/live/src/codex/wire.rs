@@ -30,7 +30,7 @@ pub(super) enum Incoming {
     /// A session's item has ended.
     ItemCompleted { thread: ThreadId, item: Item },
     /// A session's turn has ended.
-    TurnCompleted { thread: ThreadId, interrupted: bool },
+    TurnCompleted { thread: ThreadId, turn: EndedTurn },
     /// A message that does not matter here.
     Other,
 }
@@ -99,10 +99,21 @@ pub(super) struct Turn {
     pub(super) items: Vec<Item>,
 }
 
+/// A turn that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct EndedTurn {
+    pub(super) id: String,
+    /// `completed`, `interrupted` or `failed`.
+    pub(super) status: String,
+}
+
 /// A part of a turn: a command, a change of files, a message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Item {
     pub(super) id: String,
+    /// The id that a client gave to the message that this is.
+    #[serde(rename = "clientId")]
+    pub(super) client_id: Option<String>,
     /// Whether the call was made. Only commands and changes of files have it.
     pub(super) status: Option<String>,
     /// The files that it changes.
@@ -161,10 +172,6 @@ fn notification(method: &str, params: Value) -> Option<Incoming> {
         item: Option<Item>,
         turn: Option<EndedTurn>,
     }
-    #[derive(Deserialize)]
-    struct EndedTurn {
-        status: String,
-    }
     if !["serverRequest/resolved", "thread/status/changed", "item/started", "item/completed", "turn/completed", "thread/closed"]
         .contains(&method)
     {
@@ -177,7 +184,7 @@ fn notification(method: &str, params: Value) -> Option<Incoming> {
         "thread/closed" => Incoming::Status { thread, status: Status::NotLoaded },
         "item/started" => Incoming::ItemStarted { thread, item: item? },
         "item/completed" => Incoming::ItemCompleted { thread, item: item? },
-        _ => Incoming::TurnCompleted { thread, interrupted: turn?.status == "interrupted" },
+        _ => Incoming::TurnCompleted { thread, turn: turn? },
     })
 }
 
@@ -240,7 +247,8 @@ mod tests {
         let resolved = read(r#"{"method":"serverRequest/resolved","params":{"threadId":"t","requestId":"7"}}"#);
         assert_eq!(resolved, Incoming::Resolved { thread: "t".into(), request: RequestId("7".into()) });
         let ended = read(r#"{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"interrupted","items":[]}}}"#);
-        assert_eq!(ended, Incoming::TurnCompleted { thread: "t".into(), interrupted: true });
+        let turn = EndedTurn { id: "u".into(), status: "interrupted".into() };
+        assert_eq!(ended, Incoming::TurnCompleted { thread: "t".into(), turn });
         assert_eq!(read(r#"{"id":3,"error":{"code":-32600,"message":"no"}}"#), Incoming::Response { id: 3, result: Err("no".into()) });
         assert_eq!(read(r#"{"id":3,"result":{}}"#), Incoming::Response { id: 3, result: Ok(json!({})) });
         for other in ["", "[]", "7", r#"{"method":"item/agentMessage/delta","params":{}}"#, r#"{"method":"item/started","params":{}}"#] {

@@ -8,7 +8,7 @@
 mod wire;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_agent::{claude, prompt_receipt, transcript};
 use askbox_mailbox::disk::file_events::Hints;
-use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
+use askbox_mailbox::prompts::{self, Agent, Place, Prompt, Reached};
 use askbox_mailbox::{Lock, Mailbox, Result, audit, disk, text, thread, time};
 use askbox_run::log;
 use wire::{Receipt, Receipts};
@@ -132,7 +132,8 @@ impl Sender {
 
     /// Looks at all prompts, and sends those whose sessions are idle. Returns the pause until the next look.
     fn work(&mut self) -> Duration {
-        let all = prompts::all(&self.mailbox);
+        let mut all = prompts::all(&self.mailbox);
+        all.retain(|(_, _, prompt)| prompt.agent == Agent::Claude);
         let is_open = |place: Place, prompt: &Prompt| place == Place::Kept || (place == Place::Sent && !is_over(prompt));
         if !all.iter().any(|(_, place, prompt)| is_open(*place, prompt)) {
             (self.only, self.hints) = (None, None);
@@ -231,9 +232,4 @@ impl Sender {
 /// True if words claim a permission mode, which only a session of Claude Code may attest.
 pub fn claims_a_mode(words: &str) -> bool {
     words.to_ascii_lowercase().contains("from-mode")
-}
-
-/// True if a session can be sent words.
-pub fn takes_words(session: &Session) -> bool {
-    session.inbox().is_some_and(Path::is_absolute)
 }

@@ -1,4 +1,4 @@
-//! The next prompt for a session: the form of the session's page.
+//! The next prompt for a session, and its stop: the forms of the session's page.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,13 +9,11 @@ use uuid::Uuid;
 
 use crate::gate::Posted;
 use crate::send::CHANNEL;
-use crate::site::Visit;
-use askbox_agent::claude;
-use askbox_agent::sessions::claude::{self as live, Session};
+use crate::site::{Site, Visit};
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
 use askbox_mailbox::{Error, Mailbox, Result, audit, text, time};
-use askbox_run::story::cause;
 use askbox_watch::prompting;
+use askbox_watch::sessions::{self, Session};
 
 /// The number of prompts that a page shows.
 const SHOWN: usize = 6;
@@ -34,19 +32,27 @@ pub struct Shown {
     pub is_new: bool,
 }
 
-/// The last prompts for a session. `is_live` is false if no process works on it.
-pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown> {
-    let mut all: Vec<_> = prompts::all(mailbox).into_iter().filter(|(_, _, prompt)| prompt.session == session).collect();
+/// The last prompts for a session, which may have ended.
+pub fn of_session(site: &Site, id: &str, session: Option<&Session>) -> Vec<Shown> {
+    let mut all: Vec<_> = prompts::all(&site.mailbox).into_iter().filter(|(_, _, prompt)| prompt.session == id).collect();
     all.drain(..all.len().saturating_sub(SHOWN));
     // A watcher of another container is not seen, and sends all the same.
-    let is_sent = is_live && cause::no_watcher(mailbox).is_none();
-    let shown = |(id, place, prompt): (Uuid, Place, Prompt)| {
+    site.context.reload();
+    let config = site.context.config().ok();
+    let kept = session.map(|session| sessions::unsent_because(session.agent, &site.mailbox, config.as_ref()));
+    let shown = |(id, place, mut prompt): (Uuid, Place, Prompt)| {
+        if place == Place::Kept {
+            prompt.why = kept.clone().flatten().unwrap_or_default();
+        }
         let state = match (place, prompt.reached) {
-            (Place::Kept, _) if is_sent => ("kept until the session is idle", "pending"),
-            (Place::Kept, _) if is_live => ("kept: no watcher sends it", "warn"),
-            (Place::Kept, _) => ("not sent: the session has ended or begun anew", "warn"),
+            (Place::Kept, _) if kept.is_none() => ("not sent: the session has ended or begun anew", "warn"),
+            (Place::Kept, _) if !prompt.why.is_empty() => ("kept: nobody sends it", "warn"),
+            (Place::Kept, _) if prompt.stops => ("on its way", "running"),
+            (Place::Kept, _) => ("kept until the session is idle", "pending"),
             (Place::Back, _) => ("taken back", ""),
             (Place::Sent, Reached::Nothing) => ("on its way", "running"),
+            (Place::Sent, Reached::Answered) if prompt.stops => ("stopped", "delivered"),
+            (Place::Sent, Reached::NotArrived) if prompt.stops => ("not stopped", "warn"),
             (Place::Sent, Reached::NotArrived) => ("not arrived", "warn"),
             (Place::Sent, Reached::Refused) => ("refused", "warn"),
             (Place::Sent, Reached::Held) => ("held at its terminal", "warn"),
@@ -54,7 +60,8 @@ pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown>
             (Place::Sent, Reached::TakenUp) => ("taken up", "running"),
             (Place::Sent, Reached::Answered) => ("answered", "delivered"),
         };
-        let (words, why) = (text::excerpt(&prompt.words, 300), text::excerpt(&prompt.why, 300));
+        let words = if prompt.stops { "Stop".to_owned() } else { text::excerpt(&prompt.words, 300) };
+        let why = text::excerpt(&prompt.why, 300);
         Shown { id, words, state, why, is_kept: place == Place::Kept, is_new: time::since(prompt.at) < NEW }
     };
     all.into_iter().map(shown).collect()
@@ -63,7 +70,7 @@ pub fn of_session(mailbox: &Mailbox, session: &str, is_live: bool) -> Vec<Shown>
 /// The sessions with kept prompts that are not among these live ones.
 pub fn unsent(mailbox: &Mailbox, live: &[Session]) -> Vec<String> {
     let kept = prompts::all(mailbox).into_iter().filter(|(_, place, _)| *place == Place::Kept).map(|(_, _, prompt)| prompt.session);
-    let unsent: BTreeSet<_> = kept.filter(|id| live.iter().all(|session| session.session_id != *id)).collect();
+    let unsent: BTreeSet<_> = kept.filter(|id| live.iter().all(|session| session.id != *id)).collect();
     unsent.into_iter().collect()
 }
 
@@ -86,15 +93,28 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
             "go back, and leave it out",
         ));
     }
-    let folder = claude::config_dir(|name| std::env::var_os(name)).unwrap_or_default();
-    if live::of_id(&folder, &session).is_none_or(|session| !prompting::takes_words(&session)) {
-        return Err(Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions"));
-    }
-    prompts::keep(&site.mailbox, &caller, id, &Prompt::new(&session, words, &visit.signed_in.device))?;
+    let found = sessions::of_id(&session)?.filter(|session| session.offers.words.is_some());
+    let ended = || Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions");
+    let prompt = Prompt::new(found.ok_or_else(ended)?.agent, &session, words, &visit.signed_in.device);
+    prompts::keep(&site.mailbox, &caller, id, &prompt)?;
     let why = format!("prompt {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("prompt_kept").by(&visit.signed_in.device).why(why));
     site.changes.tell(&session);
     Ok(visit.go_to(&format!("/session/{session}?sent={id}")))
+}
+
+/// `POST /session/ID/stop`
+pub fn stop(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Extension<Posted>)) -> Result<Response> {
+    let (site, id) = (&visit.site, id(&posted)?);
+    let caller = site.caller(&visit.signed_in, CHANNEL)?;
+    let found = sessions::of_id(&session)?.filter(|session| session.offers.stop.is_some());
+    let rests = || Error::conflict("the session has nothing to stop", "look at the session");
+    let prompt = Prompt { stops: true, ..Prompt::new(found.ok_or_else(rests)?.agent, &session, String::new(), &visit.signed_in.device) };
+    prompts::keep(&site.mailbox, &caller, id, &prompt)?;
+    let why = format!("stop {id} for session {session}");
+    audit::record(&site.mailbox, audit::Entry::about("stop_kept").by(&visit.signed_in.device).why(why));
+    site.changes.tell(&session);
+    Ok(visit.go_to(&format!("/session/{session}")))
 }
 
 /// `POST /session/ID/back`

@@ -1,6 +1,6 @@
-//! The sessions of Claude Code on this machine, and the conversation of one, read where it lies. Only a look reads it.
+//! The sessions of agent programs on this machine, and the conversation of one, read where it lies. Only a look reads it.
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
@@ -13,18 +13,20 @@ use crate::looked_at::ALL;
 use crate::pages::{Frame, markdown, prompt};
 use crate::reply;
 use crate::site::{Site, Visit};
-use askbox_agent::conversation::{self, Conversation, Turn, What};
-use askbox_agent::sessions::claude::{self as live, Session};
-use askbox_agent::{claude, transcript};
+use askbox_agent::conversation::{Conversation, Turn, What};
 use askbox_cli::ask_answer::filter::Facts;
-use askbox_mailbox::{Error, IoContext, Result, Time, disk, prompts, text, time};
-use askbox_watch::prompting;
+use askbox_mailbox::prompts::{self, Agent};
+use askbox_mailbox::{Error, Result, Time, disk, text, time};
+use askbox_watch::codex::Doing;
+use askbox_watch::sessions::{self, Offers, Session};
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
 struct SessionsPage {
     frame: Frame,
     sessions: Vec<Heading>,
+    /// Why some are missing.
+    problem: Option<Error>,
     /// The sessions that have ended while a prompt was kept for them.
     unsent: Vec<String>,
 }
@@ -40,14 +42,17 @@ struct SessionPage<'a> {
     is_cut: bool,
     /// The prompts that were given here.
     prompts: Vec<prompt::Shown>,
-    /// The id of the next one, if the session takes words.
-    next: Option<Uuid>,
+    offers: Offers,
+    /// The ids of the next prompt, and of a stop.
+    next: Uuid,
+    stop: Uuid,
     /// True if the last one was sent just now, so that its draft is not needed any more.
     is_sent: bool,
 }
 
 /// The facts about a session.
 struct Heading {
+    agent: &'static str,
     id: String,
     title: String,
     project: String,
@@ -67,35 +72,32 @@ struct Shown {
 
 /// `/sessions`
 pub fn list(visit: &Visit, (): ()) -> Result<Response> {
-    let folder = config_dir()?;
-    visit.site.changes.look_at(folder.join("sessions"), ALL);
-    let mut sessions = live::all(&folder);
-    sessions.sort_by_key(|session| (!session.is_waiting(), std::cmp::Reverse(session.since())));
+    visit.site.changes.look_at(sessions::folder()?, ALL);
+    let (sessions, problem) = sessions::all()?;
     let unsent = prompt::unsent(&visit.site.mailbox, &sessions);
     let sessions = sessions.iter().map(|session| Heading::of(&visit.site, session)).collect::<Result<_>>()?;
-    Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions, unsent }))
+    Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions, problem, unsent }))
 }
 
 /// `/session/ID`
 pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)) -> Result<Response> {
-    let folder = config_dir()?;
-    let session = live::of_id(&folder, &id);
-    let transcript = transcript::find(&folder, &id);
-    if session.is_none() && transcript.is_none() {
+    let (session, file) = (sessions::of_id(&id)?, sessions::file(&id)?);
+    let Some(agent) = session.as_ref().map(|session| session.agent).or(file.as_ref().map(|(agent, _)| *agent)) else {
         return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
-    }
-    visit.site.changes.look_at(folder.join("sessions"), ALL);
-    let said = match &transcript {
-        Some(path) => {
-            visit.site.changes.look_at(path.clone(), &id);
-            read(path)?
+    };
+    visit.site.changes.look_at(sessions::folder()?, ALL);
+    let said = match file {
+        Some((agent, path)) => {
+            let said = sessions::read(agent, &path)?;
+            visit.site.changes.look_at(path, &id);
+            said
         }
         // The file comes with the first message.
         None => Conversation::default(),
     };
     let heading = match &session {
         Some(session) => Heading::of(&visit.site, session)?,
-        None => Heading::ended(&id, said.cwd.as_deref()),
+        None => Heading::ended(agent, &id, said.cwd.as_deref()),
     };
     let turns = said.turns.into_iter().map(Shown::from).collect();
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
@@ -103,24 +105,11 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)
     if disk::exists(&given) {
         visit.site.changes.look_at(given, &id);
     }
-    let prompts = prompt::of_session(&visit.site.mailbox, &id, session.is_some());
-    let next = session.filter(prompting::takes_words).map(|_| Uuid::new_v4());
+    let offers = session.as_ref().map(|session| session.offers).unwrap_or_default();
+    let prompts = prompt::of_session(&visit.site, &id, session.as_ref());
     let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
-    let (branch, is_cut) = (said.branch, said.is_cut);
-    Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, next, is_sent }))
-}
-
-fn config_dir() -> Result<PathBuf> {
-    let none = || Error::failed("the sessions of Claude Code have no place: $HOME is unset", "set $HOME for the page");
-    claude::config_dir(|name| std::env::var_os(name)).ok_or_else(none)
-}
-
-fn read(transcript: &FilePath) -> Result<Conversation> {
-    disk::open_of_another_program(transcript).and_then(conversation::read).io("read", transcript)
-}
-
-fn project(cwd: &FilePath) -> String {
-    cwd.file_name().map(|name| text::excerpt(&name.to_string_lossy(), 40)).unwrap_or_default()
+    let (branch, is_cut, next, stop) = (said.branch, said.is_cut, Uuid::new_v4(), Uuid::new_v4());
+    Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, offers, next, stop, is_sent }))
 }
 
 fn ago(at: Option<Time>) -> String {
@@ -130,27 +119,28 @@ fn ago(at: Option<Time>) -> String {
 impl Heading {
     fn of(site: &Site, session: &Session) -> Result<Self> {
         let rows = site.index.rows(&site.mailbox)?;
-        let asks = |facts: &Facts| facts.session.is_some_and(|id| id.to_string() == session.session_id);
+        let asks = |facts: &Facts| facts.session.is_some_and(|id| id.to_string() == session.id);
         let question = rows.iter().find(|row| asks(&row.facts));
         Ok(Self {
-            id: text::excerpt(&session.session_id, 64),
-            title: text::excerpt(session.name.as_deref().unwrap_or(&session.session_id), 80),
-            project: project(&session.cwd),
-            does: session.in_words(),
-            class: match session.status.as_deref() {
-                Some("waiting") => "warn",
-                Some("busy") => "running",
-                _ => "",
+            agent: session.agent.name(),
+            id: text::excerpt(&session.id, 64),
+            title: text::excerpt(session.title.as_deref().unwrap_or(&session.id), 80),
+            project: sessions::project(&session.cwd),
+            does: session.does.clone(),
+            class: match session.doing {
+                Some(Doing::Waits) => "warn",
+                Some(Doing::Works) => "running",
+                Some(Doing::Rests) | None => "",
             },
-            ago: ago(session.since()),
+            ago: ago(session.since),
             question: question.and_then(|row| Some(format!("/q/{}/{}", row.id, row.facts.question?))),
         })
     }
 
     /// A session without a process on this machine.
-    fn ended(id: &str, cwd: Option<&FilePath>) -> Self {
-        let (title, project) = (text::excerpt(id, 64), cwd.map(project).unwrap_or_default());
-        Self { id: title.clone(), title, project, does: "ended".into(), class: "", ago: String::new(), question: None }
+    fn ended(agent: Agent, id: &str, cwd: Option<&FilePath>) -> Self {
+        let (title, project) = (text::excerpt(id, 64), cwd.map(sessions::project).unwrap_or_default());
+        Self { agent: agent.name(), id: title.clone(), title, project, does: "ended".into(), class: "", ago: String::new(), question: None }
     }
 }
 

@@ -1,0 +1,48 @@
+//! The sessions of Claude Code. Their records and their transcripts lie in its configuration folder.
+
+use std::path::PathBuf;
+
+use crate::codex::Doing;
+use crate::sessions::{Offers, Session};
+use askbox_agent::sessions::claude as live;
+use askbox_agent::{claude, transcript};
+use askbox_mailbox::prompts::Agent;
+use askbox_mailbox::{Error, Mailbox, Result};
+use askbox_run::story::cause;
+
+const WORDS: &str = "Claude Code reads it as another session's message. It approves nothing. A busy session gets it when it is idle.";
+
+pub(super) fn folder() -> Result<PathBuf> {
+    let none = || Error::failed("the sessions of Claude Code have no place: $HOME is unset", "set $HOME for the page");
+    claude::config_dir(|name| std::env::var_os(name)).ok_or_else(none)
+}
+
+pub(super) fn all() -> Result<Vec<Session>> {
+    Ok(live::all(&folder()?).into_iter().map(seen).collect())
+}
+
+pub(super) fn file(id: &str) -> Result<Option<PathBuf>> {
+    Ok(transcript::find(&folder()?, id))
+}
+
+pub(super) fn unsent_because(mailbox: &Mailbox) -> Option<String> {
+    cause::no_watcher(mailbox).map(|cause| cause.why)
+}
+
+fn seen(session: live::Session) -> Session {
+    Session {
+        agent: Agent::Claude,
+        doing: match session.status.as_deref() {
+            Some("waiting") => Some(Doing::Waits),
+            Some("busy") => Some(Doing::Works),
+            Some("idle") => Some(Doing::Rests),
+            _ => None,
+        },
+        does: session.in_words(),
+        since: session.since(),
+        offers: Offers { words: session.inbox().map(|_| WORDS), stop: None },
+        id: session.session_id,
+        title: session.name,
+        cwd: session.cwd,
+    }
+}
