@@ -145,6 +145,8 @@ esac
 fn spawn_killed(point: Option<(&str, usize)>, repeats: bool) -> (bool, bool) {
     let when = format!("spawn killed before {point:?}, repeats: {repeats}");
     let world = World::stepping(SPAWNS);
+    // Behind the fence only a caller would be killed.
+    world.configure("\n[fence]\nmode = \"off\"");
     let wrap = match point {
         Some(point) => killing(point).join(" "),
         None => tracing(&world.agent("trace")).join(" "),
@@ -181,6 +183,7 @@ fn spawn_killed(point: Option<(&str, usize)>, repeats: bool) -> (bool, bool) {
 fn a_spawn_killed_at_every_syscall_starts_one_child() {
     needs!("strace");
     let world = World::stepping(SPAWNS);
+    world.configure("\n[fence]\nmode = \"off\"");
     let trace = world.agent("trace");
     std::fs::write(world.agent("wrap"), tracing(&trace).join(" ")).expect("wrap");
     world.make_mailbox();

@@ -202,6 +202,7 @@ i=0; until [ -e ~/enough ]; do i=$((i+1)); sh ~/one $i >/dev/null 2>&1 & [ $((i 
 #[test]
 fn an_mcp_server_behind_the_fence_answers_nothing() {
     let world = world("on", "true");
+    world.reconfigure("[relaunch]", "[mcp]\nanswer = true\n[relaunch]");
     world.ok("ask-post", &["-w", "foreign", "Merge?", "-o", "a=A"]);
     let call = |id: u8, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
     let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});

@@ -51,6 +51,13 @@ pub struct Conversation {
     pub cwd: Option<PathBuf>,
 }
 
+impl Conversation {
+    /// When the last words came that began or changed a turn: the person's, or another session's.
+    pub fn last_prompt(&self) -> Option<Time> {
+        self.turns.iter().rev().find(|turn| matches!(turn.what, What::Person(_) | What::Peer(_)))?.at
+    }
+}
+
 /// A part of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Turn {
@@ -255,6 +262,7 @@ impl Reader {
                 entry.blocks().iter().rev().filter_map(|block| self.block(block)).collect()
             }
             "user" => message(entry).into_iter().collect(),
+            "attachment" => within_turn(entry).into_iter().collect(),
             "system" if entry.subtype == "compact_boundary" => vec![What::Event("the conversation was compacted")],
             _ => Vec::new(),
         };
@@ -296,11 +304,21 @@ fn message(entry: &Entry) -> Option<What> {
     if (entry.is_meta && !is_peer) || entry.is_summary {
         return None;
     }
-    let words = words(&entry.message["content"]);
+    spoken(&entry.message["content"], &entry.origin)
+}
+
+/// The words that reached a model at work.
+fn within_turn(entry: &Entry) -> Option<What> {
+    let attachment = entry.attachment.as_ref().filter(|attachment| attachment.kind == "queued_command")?;
+    spoken(&attachment.prompt, &attachment.origin)
+}
+
+fn spoken(content: &Value, origin: &Value) -> Option<What> {
+    let words = words(content);
     if text::is_blank(&words) || NOT_TYPED.iter().any(|begin| words.trim_start().starts_with(begin)) {
         return None;
     }
-    match entry.origin["kind"].as_str() {
+    match origin["kind"].as_str() {
         None | Some("human") if words.starts_with("[Request interrupted by user") => Some(What::Event("interrupted at its terminal")),
         None | Some("human") => Some(What::Person(bounded(&words, LONGEST_MESSAGE))),
         Some("peer") => {

@@ -197,7 +197,7 @@ impl Call {
 
     fn read(&mut self, line: &[u8]) {
         let Ok(entry) = serde_json::from_slice::<Entry>(line) else { return };
-        if let Some(Attachment { kind, decision, id: Some(id) }) = &entry.attachment
+        if let Some(Attachment { kind, decision, id: Some(id), .. }) = &entry.attachment
             && kind == DECISION
             && Some(id) == self.id.as_ref()
         {

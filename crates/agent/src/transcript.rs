@@ -70,6 +70,9 @@ pub(crate) struct Attachment {
     pub(crate) decision: String,
     #[serde(rename = "toolUseID")]
     pub(crate) id: Option<String>,
+    /// Words that came while the model was at work, and who spoke.
+    pub(crate) prompt: Value,
+    pub(crate) origin: Value,
 }
 
 impl Entry {

@@ -10,6 +10,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::audit;
 use crate::disk::{self, Placed};
 use crate::document::{self, SCHEMA_VERSION};
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ pub const LONGEST: usize = 20_000;
 const LARGEST: u64 = 256 << 10;
 /// The most files.
 const MOST: usize = 200;
+/// How long after a refused call others count as made together with it.
+const TOGETHER: TimeDelta = TimeDelta::seconds(5);
 /// How long a prompt is kept that is not waiting any more.
 const LASTS: TimeDelta = TimeDelta::days(1);
 
@@ -209,6 +212,47 @@ pub fn take_back(mailbox: &Mailbox, caller: &Caller, id: Uuid) -> Result<bool> {
     moved(mailbox, id, Place::Back)
 }
 
+/// Ends a kept stop: its turn was stopped, or not for this reason. Returns false if somebody else ended it, or took it back.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn end_stop(mailbox: &Mailbox, id: Uuid, mut prompt: Prompt, not: Option<&str>) -> Result<bool> {
+    if !take(mailbox, id)? {
+        return Ok(false);
+    }
+    prompt.sent_at = Some(time::now());
+    (prompt.reached, prompt.why) =
+        (if not.is_some() { Reached::NotArrived } else { Reached::Answered }, not.unwrap_or_default().to_owned());
+    note(mailbox, id, &prompt)?;
+    let about = audit::Entry::about(if not.is_some() { "not_stopped" } else { "stopped" });
+    audit::record(mailbox, about.by(&prompt.by).why(format!("stop {id} for session {}", prompt.session)));
+    Ok(true)
+}
+
+/// Takes the stops of a session whose model makes a tool call. `turn` is when its last words came. Returns true if the call is to be refused:
+/// it is the first one behind a stop, or was made together with it.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn stops_call(mailbox: &Mailbox, session: &str, turn: impl FnOnce() -> Option<Time>) -> Result<bool> {
+    let stops: Vec<Found> = all(mailbox).into_iter().filter(|(_, _, prompt)| prompt.stops && prompt.session == session).collect();
+    let is_new = |at: Time| time::now().signed_duration_since(at) < TOGETHER;
+    let has_stopped = |prompt: &Prompt| prompt.reached == Reached::Answered && prompt.sent_at.is_some_and(is_new);
+    let mut is_stopped = stops.iter().any(|(_, place, prompt)| *place == Place::Sent && has_stopped(prompt));
+    let kept: Vec<Found> = stops.into_iter().filter(|(_, place, _)| *place == Place::Kept).collect();
+    let turn = if kept.is_empty() { None } else { turn() };
+    for (id, _, prompt) in kept {
+        let is_late = turn.is_some_and(|turn| turn > prompt.at);
+        let is_ended = end_stop(mailbox, id, prompt, is_late.then_some(TOO_LATE))?;
+        // The hook of another call of this moment may have been first.
+        is_stopped |= !is_late && (is_ended || disk::exists(&path(mailbox, id, Place::Sent)));
+    }
+    Ok(is_stopped)
+}
+
+/// Why a stop stopped nothing.
+pub const TOO_LATE: &str = "the turn had ended by itself";
+
 fn moved(mailbox: &Mailbox, id: Uuid, to: Place) -> Result<bool> {
     let kept = path(mailbox, id, Place::Kept);
     match disk::rename(&kept, &path(mailbox, id, to)) {
@@ -257,5 +301,35 @@ mod tests {
         old.sent_at = Some(time::now() - TimeDelta::hours(25));
         note(&mailbox, first, &old).unwrap();
         assert_eq!(states(), [(second, Place::Back)]);
+    }
+    #[test]
+    fn a_stop_is_spent_by_the_calls_of_one_moment() {
+        let home = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(home.path().join("m")).unwrap();
+        let person = Caller::new("ann", "web", Through::Web, Below::NoAgent).unwrap();
+        let before = || Some(time::now() - TimeDelta::minutes(1));
+        let stop = || {
+            let id = Uuid::new_v4();
+            let prompt = Prompt { stops: true, ..Prompt::new(Agent::Claude, "s", String::new(), "ann") };
+            keep(&mailbox, &person, id, &prompt).unwrap();
+            id
+        };
+        let of = |id: Uuid| all(&mailbox).into_iter().find(|found| found.0 == id).unwrap();
+        assert!(!stops_call(&mailbox, "s", before).unwrap());
+        let first = stop();
+        // The model makes two calls at once.
+        assert!(!stops_call(&mailbox, "other", before).unwrap());
+        assert!(stops_call(&mailbox, "s", before).unwrap() && stops_call(&mailbox, "s", before).unwrap());
+        let (_, place, mut spent) = of(first);
+        assert_eq!((place, spent.reached), (Place::Sent, Reached::Answered));
+        spent.sent_at = Some(time::now() - TimeDelta::seconds(6));
+        note(&mailbox, first, &spent).unwrap();
+        assert!(!stops_call(&mailbox, "s", before).unwrap());
+        // The turn had ended by itself, and the person has given another prompt.
+        let late = stop();
+        assert!(!stops_call(&mailbox, "s", || Some(time::now() + TimeDelta::seconds(1))).unwrap());
+        assert_eq!((of(late).2.reached, of(late).2.why.as_str()), (Reached::NotArrived, TOO_LATE));
+        let back = stop();
+        assert!(take_back(&mailbox, &person, back).unwrap() && !stops_call(&mailbox, "s", before).unwrap());
     }
 }

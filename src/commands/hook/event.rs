@@ -85,6 +85,9 @@ pub(super) struct FileChanged {
 pub(super) struct PreToolUse {
     #[serde(default)]
     pub(super) session_id: String,
+    /// The transcript of the session.
+    #[serde(default)]
+    pub(super) transcript_path: PathBuf,
     /// The working folder of the session.
     #[serde(default)]
     pub(super) cwd: PathBuf,
@@ -177,6 +180,8 @@ pub(super) enum HookReply {
     AskHost,
     /// The call is made with this input if Claude Code's own rules allow it.
     Change(Map<String, Value>),
+    /// The call is not made, and the turn ends.
+    Stop,
 }
 
 impl HookReply {
@@ -202,9 +207,17 @@ impl HookReply {
             Self::Decided(CallDecision::Refuse(reason)) => json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
             Self::AskHost => json!({ "permissionDecision": "ask" }),
             Self::Change(input) => json!({ "updatedInput": input }),
+            Self::Stop => {
+                json!({ "permissionDecision": "deny", "permissionDecisionReason": "Your user stopped this turn from the page of askbox." })
+            }
         };
         output["hookEventName"] = "PreToolUse".into();
-        program::print_json(&json!({ "hookSpecificOutput": output }))?;
+        let mut reply = json!({ "hookSpecificOutput": output });
+        if matches!(self, Self::Stop) {
+            // A refusal alone lets the model go on, and this alone lets the tool run.
+            (reply["continue"], reply["stopReason"]) = (false.into(), "stopped from the page of askbox".into());
+        }
+        program::print_json(&reply)?;
         if let Self::Decided(CallDecision::Allow(allow)) = self {
             allow.record();
         }

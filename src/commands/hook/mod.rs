@@ -24,12 +24,13 @@ mod take_call;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use askbox_agent::conversation;
 use askbox_cli::args::askbox_args::Hook;
 use askbox_cli::ask_user_call;
 use askbox_cli::program::{self, Context};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
-use askbox_mailbox::{Error, Mailbox, Result, thread};
+use askbox_mailbox::{Error, Mailbox, Result, disk, prompts, thread};
 use askbox_run::approval::permit;
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
@@ -76,7 +77,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
             Ok(Event::PermissionRequest(request)) => dialog::hold(&request, context),
             Ok(Event::Elicitation(asked)) => dialog::hold_form(&asked, context),
             Ok(Event::PreToolUse(event)) => {
-                if let Some(decision) = own_commands::decide(&event) {
+                if let Some(decision) = stop(&event).or_else(|| own_commands::decide(&event)) {
                     decision.print()?;
                 }
             }
@@ -109,6 +110,13 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
         program::warn(&program::message(&e));
         Ok(REFUSED)
     })
+}
+
+/// The end of the turn, if a person has stopped it. If the mailbox cannot be used, it goes on: the page says so.
+fn stop(event: &PreToolUse) -> Option<HookReply> {
+    let mailbox = Mailbox::locate(None).and_then(Mailbox::open).ok()?;
+    let turn = || conversation::read(disk::open_of_another_program(&event.transcript_path).ok()?).ok()?.last_prompt();
+    prompts::stops_call(&mailbox, &event.session_id, turn).is_ok_and(|is_stopped| is_stopped).then_some(HookReply::Stop)
 }
 
 /// Decides about a call. If anything fails, a call that a person was to be asked about is refused.

@@ -142,7 +142,8 @@ for record in glob.glob(os.environ["ASKBOX_DIR"] + "/runs/w/*/*/run.json"):
 fn a_forged_mark_of_the_hook_allows_nothing_unsigned() {
     for is_signed in [false, true] {
         let signed = |world: &ClaudeWorld| if is_signed { world.only_signed_answers() } else { String::new() };
-        let (world, _watcher) = with_another_hook(|world| format!("{ASK}{}", signed(world)), FORGER);
+        // Behind the fence it could write no mark.
+        let (world, _watcher) = with_another_hook(|world| format!("{ASK}[fence]\nmode = \"off\"\n{}", signed(world)), FORGER);
         begin(&world, &json!([bash("note one"), {"text": "done"}]));
         if is_signed {
             world.wait_status("w", "the question", |_| world.names("pending") == ["w.json"]);

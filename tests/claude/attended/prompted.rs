@@ -1,6 +1,6 @@
 //! A session that is sent its next prompt from the page.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -183,4 +183,100 @@ fn prompts_arrive_once_or_are_said_not_to_beside_kills() {
         arrived += times;
     }
     println!("{arrived} of {count} arrived");
+}
+
+/// A call that needs no permission in a session that allows `Bash`, and lasts until the file is there.
+fn waits_for(file: &str) -> Value {
+    json!({"tool": "Bash", "input": {"command": format!("touch at_work; until [ -e {file} ]; do sleep 0.05; done"), "description": "Wait"}})
+}
+
+#[test]
+fn words_typed_within_a_turn_are_shown() {
+    let world = world();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    session.goes(&[waits_for("go_on")]);
+    until("it works", || made(&world, "at_work"));
+    session.terminal.press(&["And mind the tests.", "Enter"]);
+    session.terminal.see("And mind the tests.");
+    std::fs::write(world.work().join("go_on"), "").expect("a file");
+    session.terminal.see("at the end");
+    let text = shows(&session, &browser, "at the end");
+    assert_eq!(text.matches("And mind the tests.").count(), 1, "{text}");
+}
+
+#[test]
+fn esc_works_after_every_send() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    for n in 0..3 {
+        let words = format!("Turn {n}, please.");
+        session.answers_with(&words, &[waits_for("never")]);
+        session.idles();
+        sends(&session, &browser, &words);
+        until("it works", || made(&world, "at_work"));
+        std::fs::remove_file(world.work().join("at_work")).expect("it is there");
+        let begun = Instant::now();
+        session.terminal.press(&["Escape"]);
+        until("it is interrupted", || session.terminal.screen().matches("Interrupted ·").count() == n + 1);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+    assert!(!session.entries().iter().any(|entry| entry.to_string().contains("at the end")));
+}
+
+/// Presses the button of a page as it was loaded.
+fn stops_from(page: &Reply, session: &Attended<'_>, browser: &Browser) -> Reply {
+    let form = page.body.split("class=\"prompt stop\"").nth(1).unwrap_or_else(|| panic!("no button: {}", page.text()));
+    let id = form.split("name=\"prompt\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
+    let token = page.hidden("form").expect("a token");
+    browser.post(&format!("/session/{}/stop", session.session), &[("form", &token), ("prompt", id)])
+}
+
+#[test]
+fn stop_refuses_the_next_call() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    let two = json!({"tools": [touch("one"), touch("other")]});
+    session.goes(&[waits_for("go_on"), two, touch("third")]);
+    until("it works", || made(&world, "at_work"));
+    let working = see(&session, &browser);
+    assert!(working.text().contains("only Esc at its terminal"), "{}", working.text());
+    assert_eq!(stops_from(&working, &session, &browser).status, 303);
+    shows(&session, &browser, "on its way");
+    std::fs::write(world.work().join("go_on"), "").expect("a file");
+    session.terminal.see("stopped from the page of askbox");
+    shows(&session, &browser, "stopped");
+    session.idles();
+    assert!(!["one", "other", "third"].iter().any(|file| made(&world, file)), "{:?}", world.work());
+    assert_eq!(world.api.requests_with_text("Your user stopped this turn").len(), 0, "no request follows");
+    // It is spent.
+    world.api.on("Go on now.", json!([touch("later"), {"text": "went on"}]));
+    sends(&session, &browser, "Go on now.");
+    session.terminal.see("went on");
+    assert!(made(&world, "later"));
+}
+
+#[test]
+fn a_stop_that_comes_too_late_stops_nothing() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    session.goes(&[waits_for("go_on")]);
+    until("it works", || made(&world, "at_work"));
+    let working = see(&session, &browser);
+    assert_eq!(stops_from(&working, &session, &browser).status, 303);
+    std::fs::write(world.work().join("go_on"), "").expect("a file");
+    session.terminal.see("at the end");
+    shows(&session, &browser, "the turn had ended by itself");
+    assert!(stops_from(&working, &session, &browser).status != 303, "the page is an old one");
+    world.api.on("Go on now.", json!([touch("later"), {"text": "went on"}]));
+    sends(&session, &browser, "Go on now.");
+    session.terminal.see("went on");
+    assert!(made(&world, "later"));
 }

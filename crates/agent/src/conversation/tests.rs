@@ -40,6 +40,22 @@ fn model(words: &str) -> What {
 }
 
 #[test]
+fn words_that_reach_a_turn_at_work_are_shown() {
+    let queued = |uuid: &str, parent: &str, kind: &str, content: Value| {
+        let attachment = json!({"type": "queued_command", "prompt": content, "commandMode": "prompt", "origin": {"kind": kind}});
+        json!({"parentUuid": parent, "type": "attachment", "uuid": uuid, "attachment": attachment, "renderedRole": "system"})
+    };
+    let entries = [
+        user("a", None, "first"),
+        queued("b", "a", "human", json!([{"type": "text", "text": "mind the tests"}])),
+        queued("c", "b", "task-notification", json!("<task-notification>over</task-notification>")),
+        json!({"parentUuid": "c", "type": "attachment", "uuid": "d", "attachment": {"type": "skill_listing", "prompt": "secret"}}),
+        queued("e", "d", "peer", json!("and the docs")),
+    ];
+    assert_eq!(said(&entries), [person("first"), person("mind the tests"), What::Peer("and the docs".into())]);
+}
+
+#[test]
 fn two_branches_show_one_tail() {
     let entries = [
         user("a", None, "first"),

@@ -133,7 +133,7 @@ impl Sender {
     /// Looks at all prompts, and sends those whose sessions are idle. Returns the pause until the next look.
     fn work(&mut self) -> Duration {
         let mut all = prompts::all(&self.mailbox);
-        all.retain(|(_, _, prompt)| prompt.agent == Agent::Claude);
+        all.retain(|(_, place, prompt)| prompt.agent == Agent::Claude && (*place == Place::Kept || !prompt.stops));
         let is_open = |place: Place, prompt: &Prompt| place == Place::Kept || (place == Place::Sent && !is_over(prompt));
         if !all.iter().any(|(_, place, prompt)| is_open(*place, prompt)) {
             (self.only, self.hints) = (None, None);
@@ -160,6 +160,13 @@ impl Sender {
         for (id, _, prompt) in all.into_iter().filter(|(_, place, _)| *place == Place::Kept) {
             // One prompt at a time: the rest can still be taken back.
             let session = sessions.iter().find(|session| session.session_id == prompt.session && session.is_idle());
+            if prompt.stops {
+                // The hook of a session at work takes it, with the next call.
+                if sessions.iter().all(|session| session.session_id != prompt.session || session.is_idle()) {
+                    log::ok(prompts::end_stop(&self.mailbox, id, prompt, Some(prompts::TOO_LATE)).map(drop));
+                }
+                continue;
+            }
             let Some(session) = session.filter(|session| !at_work.contains(&session.session_id)) else { continue };
             at_work.insert(prompt.session.clone());
             is_fresh = true;

@@ -12,6 +12,8 @@ use askbox_run::story::cause;
 
 const WORDS: &str = "Claude Code reads it as another session's message. It approves nothing. A busy session gets it when it is idle.";
 
+const STOP: &str = "It stops before its next tool call, by askbox's plugin. At once: only Esc at its terminal.";
+
 pub(super) fn folder() -> Result<PathBuf> {
     let none = || Error::failed("the sessions of Claude Code have no place: $HOME is unset", "set $HOME for the page");
     claude::config_dir(|name| std::env::var_os(name)).ok_or_else(none)
@@ -30,6 +32,7 @@ pub(super) fn unsent_because(mailbox: &Mailbox) -> Option<String> {
 }
 
 fn seen(session: live::Session) -> Session {
+    let works = !session.is_idle() && session.status.is_some();
     Session {
         agent: Agent::Claude,
         doing: match session.status.as_deref() {
@@ -40,7 +43,7 @@ fn seen(session: live::Session) -> Session {
         },
         does: session.in_words(),
         since: session.since(),
-        offers: Offers { words: session.inbox().map(|_| WORDS), stop: None },
+        offers: Offers { words: session.inbox().map(|_| WORDS), stop: works.then_some(STOP) },
         id: session.session_id,
         title: session.name,
         cwd: session.cwd,
