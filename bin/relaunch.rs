@@ -46,7 +46,6 @@ fn run(args: Args, context: &Context) -> Result<u8> {
     };
     match command {
         Command::Watch { poll } => watch::watch(&Mailbox::locate(common.mailbox.as_deref())?, context, poll, json),
-        Command::Status { all: true, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show_all(&mailbox, context, json)),
         Command::Status { summary: true, .. } => status::show_summary(&open()?, context, json),
         Command::Status { id, follow: true, .. } => status::follow(&open()?, context, id.as_ref(), json),
         Command::Status { id: None, .. } => common.open_if_there()?.map_or(Ok(0), |mailbox| status::show(&mailbox, context, None, json)),

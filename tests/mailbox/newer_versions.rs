@@ -54,7 +54,7 @@ mod promises {
             }
         }
         for looks in
-            ["ask-answer list", "relaunch status", "relaunch status --all", "relaunch status --summary", "askbox tree", "askbox history"]
+            ["ask-answer list", "relaunch status", "relaunch status --summary", "askbox tree", "askbox tree --all", "askbox history"]
         {
             world.sh(looks);
         }

@@ -61,8 +61,7 @@ mod promises {
     fn every_document_of_an_older_mailbox_is_read_as_it_was() {
         for fixture in fixtures() {
             let world = restored(&fixture);
-            let stands: Vec<Value> =
-                world.sh("relaunch status --all --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let stands: Vec<Value> = world.sh("askbox tree --all --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             let stands: BTreeMap<_, _> = stands.iter().map(|s| (s["workflow_id"].as_str().unwrap(), &s["state"])).collect();
             let expected = [
                 ("answered", "answered"),

@@ -63,7 +63,6 @@ Several watchers may share one mailbox: each answer is claimed once.")]
   $ relaunch status
   $ relaunch status docs-42 --json | jq -r '.state, .live.words'
   $ relaunch status -f
-  $ relaunch status --all | less
   $ relaunch status --summary --json | jq .queue
 
 For a live run, the status includes what the agent is doing: starting, thinking, generating (12s), tool:NAME (12s), \
@@ -80,9 +79,6 @@ awaiting, delivered, withdrawn, expired, superseded, dropped, unreadable.")]
         /// Keep the view up to date until Ctrl-C; with --json, print one object for every change
         #[arg(short, long)]
         follow: bool,
-        /// Show every workflow that is known, also those that are over: the newest first, one line each
-        #[arg(long, conflicts_with_all = ["id", "follow", "summary"])]
-        all: bool,
     },
     /// Print what a run did and does, in words
     #[command(

@@ -8,7 +8,7 @@
 //! | [`stop_run`] | `stop`, `stop --tree` |
 //! | [`logs`] | `logs`, `events`, and how other commands print events |
 //! | [`event_words`] | one event in words |
-//! | [`status`] | `status`, `status -f`, `status --all`, `status --summary` |
+//! | [`status`] | `status`, `status -f`, `status --summary` |
 //! | [`spawn_resume`] | `spawn`, `resume` |
 //! | [`wait`] | `wait` |
 //! | [`take_prompt`] | `prompt`, `done` |

@@ -1,15 +1,12 @@
-//! `relaunch status`: a table, or JSON Lines. With `-f` it is kept up to date, `--all` shows every workflow that the mailbox knows, the
-//! newest first, one line each, and `--summary` shows numbers. The queue's state is the reason why answered workflows wait.
-
-use std::collections::HashMap;
+//! `relaunch status`: a table, or JSON Lines. With `-f` it is kept up to date, and `--summary` shows numbers. The queue's state is the
+//! reason why answered workflows wait.
 
 use crate::codex;
 use crate::report::reports;
 use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
-use askbox_cli::{Context, columns, fitted, program, screen};
+use askbox_cli::{Context, fitted, program};
 use askbox_config as config;
-use askbox_mailbox::overview::known_workflows;
 use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, read_question, text, time};
 use askbox_run::activity::live::Refused;
 use askbox_run::attempt::auto_choice::AutoChoice;
@@ -250,41 +247,6 @@ impl Picture for Table<'_> {
 /// Shows one workflow, or all workflows that are not over, until Ctrl-C.
 pub fn follow(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {
     live_view::follow(mailbox, &Table { mailbox, context, workflow }, json)
-}
-
-/// The width of the id column. A longer id moves the rest of its line to the right.
-const ID_WIDTH: usize = 24;
-
-/// Prints each workflow as soon as it is read, because there may be a million of them. Only the workflows that are not over are in memory
-/// together.
-pub fn show_all(mailbox: &Mailbox, context: &Context, json: bool) -> Result<u8> {
-    let teller = Teller::new(mailbox, context.loaded());
-    let mut open: HashMap<WorkflowId, Story> = teller.open()?.into_iter().map(|story| (story.workflow_id.clone(), story)).collect();
-    let (columns, mut is_first) = (screen::columns(), true);
-    for workflow in known_workflows::newest_first(mailbox) {
-        let workflow = workflow?;
-        let status = open.remove(&workflow).unwrap_or_else(|| teller.of_closed(&workflow));
-        if json {
-            program::print_json(&status)?;
-            continue;
-        }
-        if std::mem::take(&mut is_first) {
-            program::print(&short_line(["WORKFLOW", "STATE", "AGE", "QUESTION"], columns))?;
-        }
-        let why = status.why_in_short().map_or_else(String::new, |why| format!("  ({})", text::one_line(why)));
-        let question = text::one_line(&status.question) + &why;
-        program::print(&short_line([status.workflow_id.as_str(), status.state.word(), &age(&status), &question], columns))?;
-    }
-    if is_first && !json {
-        program::print("there is no workflow\n")?;
-    }
-    Ok(0)
-}
-
-/// One line of the list, cut to the terminal's width on a terminal.
-fn short_line([id, state, age, question]: [&str; 4], columns: Option<usize>) -> String {
-    let line = format!("{id:<ID_WIDTH$}  {state:<11}  {age:>8}  {question}");
-    columns.map_or_else(|| line.trim_end().to_owned(), |columns| columns::cut(line.trim_end(), columns)) + "\n"
 }
 
 /// Prints the summary in numbers.
