@@ -13,16 +13,14 @@
 //! | [`dialog`] | the dialog of an attended session, and the signs of its end |
 //! | [`sessions`] | the sessions on this machine, of each agent program that tells |
 //! | [`stream`] | reads the output of `claude` |
-//! | [`adapter`] | reads the output of a program of askbox that talks with an agent in the agent's own protocol |
 //! | [`presets`] | what is known about each agent that speaks the Agent Client Protocol |
 //! | [`program`] | reads the output of any other program |
-//! | [`output`] | reads the output of any of them |
+//! | [`output`] | reads the output of any of them, and of an adapter: a program of askbox that talks with an agent in the agent's own protocol |
 //! | [`events`] | the events that a run records, the same for every agent program |
 //! | [`chain_signals`] | the lines by which agents of a chain say that they wait |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod adapter;
 pub mod caller_env;
 pub mod chain_signals;
 pub mod claude;

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use askbox::acp::protocol::{AgentReply, Asked, Choice, Client, Item, OwnServer, Permission, SessionPlace};
-use askbox::agent::adapter::AdapterOutput;
 use askbox::agent::events::EventKind;
+use askbox::agent::output::AdapterOutput;
 use askbox::agent::presets::{self, Preset};
 use askbox::agent::stream::lines::{BoundedLines, Line};
 use askbox::agent::stream::{Elicitation, FormReply, StreamItem, TurnOutcome, Verdict};

@@ -11,7 +11,7 @@ use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
 use crate::commands::doctor::installation::{
-    acp_agents, agent_path, agent_start, agent_version, claude_files, codex, dialogs, login, peers, promises, setup, targets, traces,
+    acp_agents, agent, claude_files, codex, dialogs, login, peers, promises, setup, targets, traces,
 };
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
@@ -125,8 +125,8 @@ const CHECKS: &[Check] = &[
         .of(Launch)
         .with(Configuration),
     row("runners", "the programs of the runners in use", setup::runners).says("config, permission_mode, no_runner").of(Launch).with(Agents),
-    row("agent path", "`env.PATH` in the settings of claude", agent_path::look).says("hidden_programs").with(Agents),
-    row("agent start", "`.claude.json`, and the settings of the administrator", agent_start::look)
+    row("agent path", "`env.PATH` in the settings of claude", agent::path).says("hidden_programs").with(Agents),
+    row("agent start", "`.claude.json`, and the settings of the administrator", agent::start)
         .says("agent_cannot_start")
         .of(Launch)
         .with(Agents),
@@ -176,7 +176,7 @@ const CHECKS: &[Check] = &[
     #[cfg(feature = "sync")]
     row("database", "the state of `askbox sync run`, and the encoding of the database", sync::look)
         .says("unreadable, config, fenced, no_sync, sync_failing, sync_behind, database_encoding, clock"),
-    row("agent version", "`claude --version`", agent_version::look).says("agent_cannot_start").with(Configuration),
+    row("agent version", "`claude --version`", agent::version).says("agent_cannot_start").with(Configuration),
     row("ACP agents", "the answer to `initialize`, and the login shell", acp_agents::ask).says("acp_agent, hidden_programs").with(Agents),
     row("codex", "Codex's daemon and `config.toml`", codex::look)
         .says("live_daemon, live_without_codex, live_version, live_settings")

@@ -169,11 +169,7 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
         weaker: weaker::here(),
         in_force,
     };
-    if args.common.json {
-        program::print_json(&report)?;
-    } else {
-        program::print(&report.words())?;
-    }
+    program::print_result(args.common.json, &report, &report.words())?;
     Ok(u8::from(!report.ok))
 }
 

@@ -24,7 +24,7 @@ mod qwen;
 pub use found::{Doing, Found, Need, Sessions};
 
 /// A program beside Claude Code whose own files tell of its sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, derive_more::Display)]
 #[strum(serialize_all = "snake_case")]
 pub enum Program {
     /// GitHub's Copilot (measured with 1.0.102).
@@ -42,15 +42,6 @@ impl Program {
     /// The command that starts it.
     pub fn command(self) -> &'static str {
         self.into()
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Copilot => "Copilot",
-            Self::Kimi => "Kimi",
-            Self::Qwen => "Qwen",
-        }
     }
 
     /// Its own folder: the value of its variable, or else a folder in `$HOME`. `None` if it has no place.

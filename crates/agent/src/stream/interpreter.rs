@@ -157,7 +157,7 @@ impl Interpreter {
             _ => return Ok(Vec::new()),
         };
         match &what {
-            Generating::Answer => self.ledger.unsay(),
+            Generating::Answer => self.ledger.unfinished.clear(),
             Generating::Text(text) => self.ledger.is_saying(text.raw()),
             Generating::Thinking | Generating::ToolInput => {}
         }

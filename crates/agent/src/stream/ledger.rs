@@ -34,7 +34,7 @@ pub struct Ledger {
     paths: usize,
     words: String,
     /// The end of the text that is being generated.
-    unfinished: String,
+    pub(super) unfinished: String,
 }
 
 #[derive(Debug)]
@@ -65,11 +65,6 @@ impl Ledger {
         if self.unfinished.len() > 2 * WORDS {
             self.unfinished = tail(&self.unfinished, WORDS).to_owned();
         }
-    }
-
-    /// Drops the text that was being generated, because it is void.
-    pub(crate) fn unsay(&mut self) {
-        self.unfinished.clear();
     }
 
     /// Takes in a text.

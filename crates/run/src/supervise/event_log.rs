@@ -31,22 +31,11 @@ fn room_for(kind: &EventKind) -> u64 {
         // These come at most once each.
         EventKind::Interrupted { .. } | EventKind::Parked { .. } => u64::MAX,
         // The end of the run, its cost and its questions depend on these events, or they say what the supervisor did.
-        EventKind::Started { .. }
-        | EventKind::Result { .. }
-        | EventKind::QuestionPosted { .. }
-        | EventKind::Throttled { .. }
-        | EventKind::Retrying { .. }
-        | EventKind::Silent { .. }
-        | EventKind::Note { .. } => ROOM_FOR_IMPORTANT,
-        EventKind::Text { .. }
-        | EventKind::Thinking { .. }
-        | EventKind::Generating { .. }
-        | EventKind::Partial { .. }
-        | EventKind::ToolCall { .. }
-        | EventKind::ToolResult { .. }
-        | EventKind::Permission { .. }
-        | EventKind::Raw { .. }
-        | EventKind::Unknown => ROOM,
+        EventKind::Started { .. } | EventKind::Result { .. } | EventKind::QuestionPosted { .. } => ROOM_FOR_IMPORTANT,
+        EventKind::Throttled { .. } | EventKind::Retrying { .. } | EventKind::Silent { .. } | EventKind::Note { .. } => ROOM_FOR_IMPORTANT,
+        EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::Generating { .. } | EventKind::Partial { .. } => ROOM,
+        EventKind::ToolCall { .. } | EventKind::ToolResult { .. } | EventKind::Permission { .. } => ROOM,
+        EventKind::Raw { .. } | EventKind::Unknown => ROOM,
     }
 }
 

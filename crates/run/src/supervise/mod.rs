@@ -20,8 +20,7 @@
 //! |---|---|
 //! | `supervisor` | the steps above |
 //! | `ownership` | the attempt, and how this process becomes its only supervisor |
-//! | `start_program` | from a claimed attempt to a program that has its round |
-//! | `start_adapter` | from a claimed attempt to an adapter, which talks with an agent in the agent's own protocol |
+//! | `start_program` | from a claimed attempt to a program that has its round, or to an adapter, which talks with an agent in the agent's own protocol |
 //! | `start_agent` | from a claimed attempt to an agent that has its first message; checks that the agent program knows the role that the run asks for |
 //! | `started_agent` | a started agent, and the threads that listen to it |
 //! | `run_message` | the messages from those threads to the attending thread |
@@ -41,7 +40,6 @@ pub mod hooks;
 pub mod ladder;
 pub mod ownership;
 pub mod run_message;
-pub(crate) mod start_adapter;
 pub(crate) mod start_agent;
 pub(crate) mod start_program;
 pub(crate) mod started_agent;

@@ -76,7 +76,7 @@ pub(super) fn start(launch: Launch<'_, '_>, runner: &Runner, allowance: &Allowan
     let mut agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
     let held_message = match (message, &run.role) {
         (Some(message), Some(_)) => {
-            agent.say(&role_question());
+            agent.say(&claude::initialize(ROLE_QUESTION));
             Some(message)
         }
         (Some(message), None) => {
@@ -169,11 +169,6 @@ fn can_hold_calls(runner: &Runner, askbox: Option<&Path>) -> Result<()> {
 pub const ROLE_QUESTION: &str = "askbox-role";
 /// How many known names the refusal lists.
 const NAMES: usize = 20;
-
-/// The control request that asks for the known names, as a line for the agent's standard input.
-fn role_question() -> String {
-    claude::initialize(ROLE_QUESTION)
-}
 
 /// The refusal, if the reply lists names and `role` is not among them.
 pub fn unknown_role(role: &str, answer: &Value) -> Option<String> {

@@ -145,7 +145,7 @@ pub(crate) struct RunningAgent {
     pub(crate) start: SessionStart,
     /// Watches for everything except its standard output; ends when this is dropped.
     _poll_thread: PollThread,
-    control_fifo: Option<ControlFifo>,
+    pub(super) control_fifo: Option<ControlFifo>,
     /// Its programs end with the agent.
     desk: Option<Desk>,
 }
@@ -211,11 +211,6 @@ impl RunningAgent {
     /// True if the agent leaves so much unread that nothing more is sent to it.
     pub(crate) fn leaves_too_much_unread(&self) -> bool {
         self.input.as_ref().is_some_and(AgentInput::is_full)
-    }
-
-    /// True if another process can wake the supervisor.
-    pub(crate) fn can_be_woken(&self) -> bool {
-        self.control_fifo.is_some()
     }
 
     /// Closes the agent's standard input after everything that was written. The agent can then exit after its turn.

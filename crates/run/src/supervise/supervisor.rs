@@ -17,7 +17,7 @@ use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::supervise::run_message::{self, Stopper};
 use crate::supervise::started_agent::{Launch, Started};
-use crate::supervise::{start_adapter, start_agent, start_program};
+use crate::supervise::{start_agent, start_program};
 use askbox_agent::events::Event;
 use askbox_config::{Config, EXEC, RunnerKind};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, read_question, workflows};
@@ -162,7 +162,7 @@ pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Sta
     launch.attempt.run.runner = name;
     match runner.kind {
         RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
-        RunnerKind::Program => start_program::start(launch, &runner),
-        RunnerKind::Acp => start_adapter::start(launch, &runner),
+        RunnerKind::Program => start_program::program(launch, &runner),
+        RunnerKind::Acp => start_program::adapter(launch, &runner),
     }
 }

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `setup` | programs, configuration, folders, limits on money that nothing can enforce |
 //! | `acp_agents` | whether the agents that speak ACP answer |
-//! | `agent_path` | the PATH that settings of `claude` give to an agent |
-//! | `agent_start` | what keeps `claude` from starting |
-//! | `agent_version` | the version of `claude` |
+//! | `agent` | the version of `claude`, what keeps it from starting, and the PATH that its settings give to an agent |
 //! | `codex` | Codex's daemon, and what keeps the dialogs of its sessions out of the mailbox |
 //! | `dialogs` | what keeps the dialogs of attended sessions out of the mailbox |
 //! | `plugins` | the programs whose dialogs can wait in the mailbox, and their plugins |
@@ -21,9 +19,7 @@
 //! | `sync` | the process that copies the questions into a database |
 
 pub(super) mod acp_agents;
-pub(super) mod agent_path;
-pub(super) mod agent_start;
-pub(super) mod agent_version;
+pub(super) mod agent;
 mod asked;
 pub(super) mod claude_files;
 pub(super) mod codex;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::commands::doctor::checkup::{Checkup, edit};
-use crate::commands::doctor::installation::agent_version;
+use crate::commands::doctor::installation::agent;
 use crate::commands::setup::other_plugins::{self, Installed, OtherPlugin};
 use askbox_agent::claude::Version;
 use askbox_mailbox::text;
@@ -68,7 +68,7 @@ pub(super) fn look(checkup: &mut Checkup, live: &LiveProgram) {
         Ok(program) => {
             // Some print a sentence, or their name in front.
             let version = |word: &str| Version::parse(word.trim_end_matches('.'));
-            let version = agent_version::said(&program).and_then(|said| said.split_whitespace().find_map(version));
+            let version = agent::said(&program).and_then(|said| said.split_whitespace().find_map(version));
             if let Some(version) = version.filter(|version| Some(*version) < Version::parse(oldest)) {
                 let said = format!("{name} {version} is older than {oldest}, the oldest one whose dialogs were tried with the mailbox");
                 checkup.report("live_version", text::file_name(&program), said, live.upgrade);

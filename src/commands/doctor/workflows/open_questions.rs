@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::commands::doctor::checkup::{
     AT_ONCE, Checkup, HANGS, LEFT_OVER, PATIENCE, age, checkpoint_problem, edit, hanging, problem, set_aside, word,
 };
-use crate::commands::doctor::installation::{agent_path, claude_files};
+use crate::commands::doctor::installation::{agent, claude_files};
 use askbox_mailbox::documents::question::MAX_QUESTION;
 use askbox_mailbox::{
     Error, Folder, Mailbox, OnExpiry, Question, QuestionDocument, RoundId, WorkflowId, disk, read_question, round, text, time, timers,
@@ -44,7 +44,7 @@ pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox:
     waiting(checkup, id, &question, &path, is_undecided);
     claude_files::of_question(checkup, &question, question.asked_at().map_or_else(|| age(&path), time::since));
     if let Some(folder) = &question.cwd {
-        agent_path::look_in(checkup, folder, question.config_dir.as_deref());
+        agent::path_in(checkup, folder, question.config_dir.as_deref());
     }
     if let Some(path) = &question.checkpoint
         && let Some(error) = checkpoint_problem(mailbox, path, id)

@@ -174,7 +174,7 @@ impl Requests {
 
     /// Lets the kernel wake this thread when the workflow's question is answered or taken back, by way of the run's FIFO.
     fn wake_on_changes(&mut self, live: &LiveRun<'_, '_>) {
-        if self.wakes.is_some() || !live.agent.can_be_woken() {
+        if self.wakes.is_some() || live.agent.control_fifo.is_none() {
             return;
         }
         let (folder, file) = (live.run.folder(live.mailbox), live.mailbox.document(Folder::Answered, &live.run.workflow_id));
