@@ -2,14 +2,4 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-use std::process::ExitCode;
-
-use askbox::commands::args::Command;
-use askbox::commands::surfaces;
-
-fn main() -> ExitCode {
-    surfaces::main("agents", |command, _| match command {
-        Command::Agents(args) => askbox_definitions::command::run(&args),
-        _ => Err(surfaces::missing("agents")),
-    })
-}
+askbox::surface!("agents", Agents, |args, _| askbox_definitions::command::run(&args));

@@ -2,14 +2,4 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-use std::process::ExitCode;
-
-use askbox::commands::args::Command;
-use askbox::commands::surfaces;
-
-fn main() -> ExitCode {
-    surfaces::main("conformance", |command, _| match command {
-        Command::Conformance(args) => askbox_check::conformance::run(&args),
-        _ => Err(surfaces::missing("conformance")),
-    })
-}
+askbox::surface!("conformance", Conformance, |args, _| askbox_check::conformance::run(&args));

@@ -2,14 +2,4 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-use std::process::ExitCode;
-
-use askbox::commands::args::Command;
-use askbox::commands::surfaces;
-
-fn main() -> ExitCode {
-    surfaces::main("mcp", |command, context| match command {
-        Command::Mcp(args) => askbox_mcp::run(args, context),
-        _ => Err(surfaces::missing("mcp")),
-    })
-}
+askbox::surface!("mcp", Mcp, |args, context| askbox_mcp::run(args, context));

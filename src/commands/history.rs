@@ -45,11 +45,7 @@ pub fn run(args: &History, context: &Context) -> Result<u8> {
         if is_cut {
             break;
         }
-        if args.common.json {
-            program::print_json(&entry)?;
-        } else {
-            program::print(&in_words(&entry, columns, shown == 0))?;
-        }
+        program::print_result(args.common.json, &entry, &in_words(&entry, columns, shown == 0))?;
         shown += 1;
     }
     if shown == 0

@@ -75,7 +75,7 @@ pub fn run(args: &Common) -> Result<u8> {
 fn of_other(program: Program) -> impl Iterator<Item = Listed> {
     let sessions = program.folder(|name| std::env::var_os(name)).map(|folder| program.sessions(&folder)).unwrap_or_default();
     if sessions.unreadable > 0 {
-        program::say(&format!("sessions of {} that cannot be read: {}\n", program.name(), sessions.unreadable));
+        program::say(&format!("sessions of {program} that cannot be read: {}\n", sessions.unreadable));
     }
     sessions.found.into_iter().map(move |session| Listed::of_other(program, session))
 }

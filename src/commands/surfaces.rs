@@ -42,6 +42,20 @@ pub fn main(name: &'static str, run: impl FnOnce(Command, &Context) -> Result<u8
     program::main_of(words.collect(), |args: Askbox, context| run(args.command, context))
 }
 
+/// The program of the surface `$name`, which is the command `$command` of `askbox`.
+#[macro_export]
+macro_rules! surface {
+    ($name:literal, $command:ident, $run:expr) => {
+        fn main() -> std::process::ExitCode {
+            let run: fn(_, &askbox_cli::Context) -> askbox_mailbox::Result<u8> = $run;
+            $crate::commands::surfaces::main($name, |command, context| match command {
+                $crate::commands::args::Command::$command(args) => run(args, context),
+                _ => Err($crate::commands::surfaces::missing($name)),
+            })
+        }
+    };
+}
+
 fn installed(name: &str) -> Option<PathBuf> {
     let program = ALL.contains(&name).then(|| programs::beside(&format!("askbox-{name}")))?;
     if program.components().count() > 1 { Some(program) } else { programs::find(Path::new(&program)).ok() }

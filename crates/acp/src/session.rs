@@ -49,17 +49,9 @@ pub fn last_heard(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> Option<u3
     let path = record::folder(mailbox, round, attempt).join("events.jsonl");
     let (mut results, mut heard) = (0, None);
     for event in events::read(&path).ok()? {
-        let is_work = matches!(
-            event.kind,
-            EventKind::Text { .. }
-                | EventKind::Thinking { .. }
-                | EventKind::Generating { .. }
-                | EventKind::ToolCall { .. }
-                | EventKind::ToolResult { .. }
-                | EventKind::Permission { .. }
-                | EventKind::Result { .. }
-        );
-        if is_work {
+        let says = matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::Generating { .. });
+        let calls = matches!(event.kind, EventKind::ToolCall { .. } | EventKind::ToolResult { .. } | EventKind::Permission { .. });
+        if says || calls || matches!(event.kind, EventKind::Result { .. }) {
             heard = Some(results + 1);
         }
         // Each turn has one.

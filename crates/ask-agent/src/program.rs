@@ -33,7 +33,7 @@ const TERMINATED: u8 = 128 + 15;
 /// # Errors
 /// Those of wrong arguments, of files, of the mailbox and of a missing key. That the API refuses is not an error but a result.
 pub fn run(args: AskAgent) -> Result<u8> {
-    let streams = args.streams_in();
+    let streams = args.input_format == "stream-json";
     if streams && args.output_format != Format::StreamJson {
         return Err(Error::usage("--input-format stream-json needs --output-format stream-json", "give both, or neither"));
     }

@@ -85,7 +85,7 @@ impl Settings {
     /// The hooks of an event that apply to this tool. The tool is empty in events without one.
     pub fn hooks(&self, event: &str, tool: &str) -> Vec<Hook> {
         let hooks = self.hooks.get(event).filter(|_| !self.hooks_are_disabled);
-        hooks.into_iter().flatten().filter(|hook| hook.applies_to(tool)).cloned().collect()
+        hooks.into_iter().flatten().filter(|hook| hook.matcher.as_ref().is_none_or(|matcher| matcher.is_match(tool))).cloned().collect()
     }
 
     /// A variable of the environment, or of the settings.
@@ -136,9 +136,5 @@ impl Hook {
             })
         });
         Ok(hooks.collect())
-    }
-
-    pub fn applies_to(&self, tool: &str) -> bool {
-        self.matcher.as_ref().is_none_or(|matcher| matcher.is_match(tool))
     }
 }

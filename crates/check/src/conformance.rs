@@ -77,11 +77,8 @@ pub fn run(args: &Conformance) -> Result<u8> {
         }
     }
     let [kept, violated, skipped] = counts;
-    if args.json {
-        program::print_json(&json!({"kept": kept, "violated": violated, "skipped": skipped, "checks": rows}))?;
-    } else {
-        program::print(&format!("{kept} kept, {violated} violated, {skipped} skipped\n"))?;
-    }
+    let all = json!({"kept": kept, "violated": violated, "skipped": skipped, "checks": rows});
+    program::print_result(args.json, &all, &format!("{kept} kept, {violated} violated, {skipped} skipped\n"))?;
     Ok(u8::from(violated > 0))
 }
 
@@ -98,11 +95,8 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Check>> {
 
 fn list(chosen: &[&Check], as_json: bool) -> Result<u8> {
     for check in chosen {
-        if as_json {
-            program::print_json(&described(check))?;
-        } else {
-            program::print(&format!("{:<18} {PAGE}#{:<24} {}\n", check.name, check.clause, check.rule))?;
-        }
+        let words = format!("{:<18} {PAGE}#{:<24} {}\n", check.name, check.clause, check.rule);
+        program::print_result(as_json, &described(check), &words)?;
     }
     Ok(0)
 }

@@ -132,7 +132,7 @@ pub fn run(args: Checkpoint) -> Result<u8> {
             let id = named_or_current(id, "show")?;
             let (mailbox, document) = load(&id)?;
             if common.json {
-                print_document(&document)?;
+                program::print_json_text(&String::from_utf8_lossy(&document.to_bytes()))?;
             } else {
                 program::print(&checkpoint(&document, &store::path(&mailbox, &id)))?;
             }
@@ -192,10 +192,6 @@ fn missing(e: Error, path: &Path) -> Error {
         return Error::not_found(format!("the checkpoint {} does not exist", path.display()), "see the checkpoints: checkpoint list");
     }
     e
-}
-
-fn print_document(document: &CheckpointDocument) -> Result<()> {
-    program::print_json_text(&String::from_utf8_lossy(&document.to_bytes()))
 }
 
 const HOW: &str = "give fields, such as --step NAME --next-action TEXT, or send JSON on standard input or with --file FILE";

@@ -40,7 +40,8 @@ enum Input {
 }
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr)]
+#[derive(Debug, Clone, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
+#[schemars(with = "String")]
 pub struct ToolRule {
     tool: String,
     input: Input,
@@ -155,16 +156,6 @@ impl fmt::Display for ToolRule {
             Input::BeginsWith(words) => write!(f, "{}({words}:*)", self.tool),
             Input::Is(whole) => write!(f, "{}({whole})", self.tool),
         }
-    }
-}
-
-impl schemars::JsonSchema for ToolRule {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ToolRule".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
     }
 }
 

@@ -196,12 +196,8 @@ impl Error {
 
     fn next(&self) -> Hint {
         match self {
-            Self::Usage { hint, .. }
-            | Self::NotFound { hint, .. }
-            | Self::Conflict { hint, .. }
-            | Self::Waiting { hint, .. }
-            | Self::Held { hint, .. }
-            | Self::Failed { hint, .. } => hint.clone(),
+            Self::Usage { hint, .. } | Self::NotFound { hint, .. } | Self::Conflict { hint, .. } => hint.clone(),
+            Self::Waiting { hint, .. } | Self::Held { hint, .. } | Self::Failed { hint, .. } => hint.clone(),
             Self::Invalid { fix, .. } => fix.clone(),
             Self::Newer { .. } => "the file is left as it is; update askbox".into(),
             Self::Io { source, path, .. } => io_hint(source, path),

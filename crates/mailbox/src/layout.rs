@@ -173,16 +173,11 @@ impl Mailbox {
     /// # Errors
     /// [`Error::Failed`] if a folder is not to be trusted. [`Error::Io`] if the system refuses.
     pub fn complete(&self) -> Result<()> {
-        let is_new = self.has_no_records();
+        let is_new = [Folder::Workflows, Folder::Pending, Folder::Answered, Folder::Running].iter().all(|f| !disk::exists(self.folder(*f)));
         Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&self.folder(folder)))?;
         self.note_no_children(is_new);
         // Another process may have made a folder at the same time, so all are checked.
         self.root.check_subfolders(Folder::ALL.map(Folder::name)).map(drop)
-    }
-
-    /// True if no record of a workflow and no open question can exist, because their folders do not exist.
-    fn has_no_records(&self) -> bool {
-        [Folder::Workflows, Folder::Pending, Folder::Answered, Folder::Running].iter().all(|f| !disk::exists(self.folder(*f)))
     }
 
     /// Creates the mark in a new mailbox, where no child can be missing among its parent's names.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::text;
 
 /// Text from outside of askbox. It has no `Display`, so it reaches a person only through one of the filters of [`text`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::From)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::From, schemars::JsonSchema)]
 #[from(String, &str)]
 #[serde(transparent)]
 pub struct Untrusted(String);
@@ -40,20 +40,5 @@ impl Untrusted {
 impl<T: AsRef<str> + ?Sized> PartialEq<T> for Untrusted {
     fn eq(&self, other: &T) -> bool {
         self.0 == other.as_ref()
-    }
-}
-
-/// Schemas describe it as a plain string.
-impl schemars::JsonSchema for Untrusted {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
     }
 }

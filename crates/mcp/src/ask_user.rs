@@ -53,7 +53,7 @@ fn question(desk: &Desk, arguments: &Map<String, Value>) -> Result<(Mailbox, Que
         None => desk.unnamed(arguments)?,
     };
     let mut document = ask_user_call::question(arguments, &workflow)?;
-    let mailbox = desk.mailbox_to_post()?;
+    let mailbox = desk.common.open_or_create()?;
     posting::complete(&mailbox, &mut document.typed)?;
     Ok((mailbox, document))
 }

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Desk {
-    common: Common,
+    pub(super) common: Common,
     /// The facts that the program has found out.
     pub(super) context: Context,
     /// The operator's settings.
@@ -52,16 +52,6 @@ impl Desk {
     /// The mailbox, which must exist.
     pub(super) fn mailbox(&self) -> Result<Mailbox> {
         self.common.open()
-    }
-
-    /// The mailbox. It is created if it does not exist.
-    pub(super) fn mailbox_to_post(&self) -> Result<Mailbox> {
-        self.common.open_or_create()
-    }
-
-    /// The mailbox, if there is one.
-    pub(super) fn mailbox_if_there(&self) -> Result<Option<Mailbox>> {
-        self.common.open_if_there()
     }
 
     /// The workflow of a call that names none: the current one of the environment, or else one that belongs to exactly these arguments.

@@ -25,7 +25,7 @@ const CHANNEL: &str = "mcp";
 
 /// `list_questions`
 pub(super) fn questions(desk: &Desk) -> Result<String> {
-    let Some(mailbox) = desk.mailbox_if_there()? else { return Ok("no question waits\n".into()) };
+    let Some(mailbox) = desk.common.open_if_there()? else { return Ok("no question waits\n".into()) };
     let rows = waiting::pending(&mailbox, |pending| match pending.document {
         Ok(document) => {
             let question = &document.typed;
@@ -52,7 +52,7 @@ fn listed(rows: Vec<String>, none: &str) -> String {
 /// `save_checkpoint`
 pub(super) fn save_checkpoint(desk: &Desk, workflow: &WorkflowId, checkpoint: &Map<String, Value>) -> Result<String> {
     let bytes = askbox_mailbox::document::to_json(checkpoint)?;
-    let mailbox = desk.mailbox_to_post()?;
+    let mailbox = desk.common.open_or_create()?;
     program::check_own(&mailbox, workflow)?;
     let path = store::save(&mailbox, workflow, &bytes)?;
     Ok(format!("saved: {}", text::printable(&path.display().to_string())))
@@ -77,7 +77,7 @@ pub(super) fn load_checkpoint(desk: &Desk, workflow: &WorkflowId) -> Result<Stri
 
 /// `run_status`: one JSON object a line, like `relaunch status --json`.
 pub(super) fn run_status(desk: &Desk, workflow: Option<&WorkflowId>) -> Result<String> {
-    let found = match (workflow, desk.mailbox_if_there()?) {
+    let found = match (workflow, desk.common.open_if_there()?) {
         (Some(workflow), Some(mailbox)) => vec![Teller::new(&mailbox, desk.context.loaded()).of_workflow(workflow)?],
         (None, Some(mailbox)) => Teller::new(&mailbox, desk.context.loaded()).open()?,
         (_, None) => Vec::new(),

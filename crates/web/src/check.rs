@@ -62,7 +62,7 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
     };
     // A hidden page and a stream follow the mailbox by themselves. Only a page that somebody may see is in use.
     let is_used = path != "/events" && !parts.headers.contains_key("askbox-hidden");
-    let signed_in = match home.is_empty() && is_open_to_all(&path) {
+    let signed_in = match home.is_empty() && (path.starts_with("/in/") || path.starts_with("/static/")) {
         true => None,
         false => match signed_in(site, &host, &home, &parts.headers, is_used).await {
             Some((signed_in, renewed)) => {
@@ -123,11 +123,6 @@ fn host(site: &Site, parts: &Parts) -> Option<Host> {
     let mut names = parts.headers.get_all(header::HOST).iter();
     let (Some(name), None, None) = (names.next(), names.next(), parts.uri.authority()) else { return None };
     site.hosts.known(name.to_str().ok()?)
-}
-
-/// True for the paths that a browser needs before it is signed in.
-fn is_open_to_all(path: &str) -> bool {
-    path.starts_with("/in/") || path.starts_with("/static/")
 }
 
 /// The device that sent the request, and its cookie if that is given again. The cookie and the path must belong together.

@@ -58,7 +58,7 @@ impl Agent {
         }))?;
         let prompt = message["message"]["content"].as_str().unwrap_or_default();
         let (mut last, mut failed) = (String::new(), false);
-        for step in for_prompt(prompt) {
+        for step in script(prompt.starts_with("Resume workflow from checkpoint at ")) {
             std::thread::sleep(self.pace);
             match step {
                 Step::Say(text) => {
@@ -121,12 +121,6 @@ pub enum Step {
     Say(&'static str),
     /// The agent calls its shell.
     Bash(&'static str),
-}
-
-/// The script for a prompt. The prompt of a resumed workflow continues the script, and any other prompt begins it.
-#[must_use]
-fn for_prompt(prompt: &str) -> &'static [Step] {
-    script(prompt.starts_with("Resume workflow from checkpoint at "))
 }
 
 /// The script of the first process, or of the one that goes on with the answer.

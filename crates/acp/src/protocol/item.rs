@@ -5,9 +5,10 @@ use askbox_agent::StreamItem;
 use askbox_agent::stream::PermissionRequest;
 
 /// A part of the meaning of one line of the agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, derive_more::From)]
 pub enum Item {
     /// For the supervisor, as it is.
+    #[from]
     Told(StreamItem),
     /// The agent asks whether it may make a call.
     Permission(Permission),
@@ -15,12 +16,6 @@ pub enum Item {
     Replied(AgentReply),
     /// A line that the agent waits for, and that nobody has to decide about.
     Say(String),
-}
-
-impl From<StreamItem> for Item {
-    fn from(item: StreamItem) -> Self {
-        Self::Told(item)
-    }
 }
 
 /// The agent asks whether it may make a call.

@@ -5,12 +5,14 @@ use std::fmt::Display;
 use askbox_mailbox::Error;
 
 /// Why a check ended before its end.
+#[derive(derive_more::From)]
 pub enum Stop {
     /// The implementation does something that the protocol forbids, in words.
     Violated(String),
     /// The check does not apply here: the implementation lacks an operation, or the system lacks a tool.
     Skipped(String),
     /// The check itself failed: the disk, or the command that should be checked.
+    #[from]
     Failed(Error),
 }
 
@@ -24,12 +26,6 @@ impl Stop {
             Self::Violated(found) => Self::Violated(words(found)),
             other => other,
         }
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
     }
 }
 

@@ -97,11 +97,6 @@ Examples:
   $ ask-agent --resume 6f1c…      take the answer to its question and go on, or go on after a crash";
 
 impl AskAgent {
-    /// True if messages come as lines of JSON on standard input.
-    pub fn streams_in(&self) -> bool {
-        self.input_format == "stream-json"
-    }
-
     /// The permission mode in force.
     pub fn mode(&self) -> &str {
         if self.dangerously_skip_permissions { "bypassPermissions" } else { &self.permission_mode }

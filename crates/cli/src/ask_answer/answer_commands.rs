@@ -156,7 +156,7 @@ fn reply(args: &AskAnswer, context: &Context, id: &WorkflowId, words: &[String])
         return Err(Error::usage("an answer is given, and --file as well", "leave one of them out"));
     }
     let mailbox = args.common.open()?;
-    let (on, person) = (seen_in(args, &mailbox, id)?, person(args, context)?);
+    let (on, person) = (seen_as(args.reply.round.as_ref(), &mailbox, id)?, person(args, context)?);
     // The workflow stays locked while the answer is read, so standard input and files are read without the lock.
     if args.reply.file.is_none() && !words.iter().any(|word| word == "-" || word.ends_with("=-")) {
         let read = |question: &Question| answering::given(question, args, &person);
@@ -179,13 +179,8 @@ fn reply_to_found(args: &AskAnswer, context: &Context, mailbox: &Mailbox, id: &W
     match &args.reply.round {
         None if question.approval.is_some() => give(args, context, mailbox, id, On::WhatWaits, answer, person),
         None => give(args, context, mailbox, id, On::question(&found.id, question)?, answer, person),
-        Some(_) => give(args, context, mailbox, id, seen_in(args, mailbox, id)?, answer, person),
+        Some(_) => give(args, context, mailbox, id, seen_as(args.reply.round.as_ref(), mailbox, id)?, answer, person),
     }
-}
-
-/// Returns the question that the answer is about: that of the round that the person names, or the one that waits.
-fn seen_in(args: &AskAnswer, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {
-    seen_as(args.reply.round.as_ref(), mailbox, id)
 }
 
 fn seen_as(seen: Option<&SeenRound>, mailbox: &Mailbox, id: &WorkflowId) -> Result<On> {

@@ -156,11 +156,6 @@ impl Runners {
         Self { default: EXEC.into(), named: BTreeMap::from([(EXEC.into(), runner)]) }
     }
 
-    /// True if some workflows get another runner than the default one.
-    pub fn is_routed(&self) -> bool {
-        self.named.values().any(|runner| !runner.workflows.is_empty())
-    }
-
     /// The runners that some workflow may get: the default runner first, then those with `workflows`. Each with its name.
     ///
     /// # Errors

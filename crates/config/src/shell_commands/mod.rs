@@ -111,7 +111,7 @@ impl Rule<'_> {
                     Some(other) if other == word || (n == 0 && is_program(other, word)) => break,
                     Some(option) if n > 0 && !self.is_whole && option.starts_with(['-', '+']) => {
                         // The next word is the option's value, or the rule's word.
-                        let takes_value = programs::takes_value(option);
+                        let takes_value = programs::WITH_VALUE.contains(&option.as_str());
                         let is_value = |next: &&String| **next != *word && !next.starts_with('-') && (takes_value || !is_open(next));
                         let _ = given.next_if(is_value);
                     }
@@ -201,7 +201,7 @@ impl Rule<'_> {
 
 /// The command without the words in front of its program.
 fn without_prefix(command: &[String]) -> &[String] {
-    let is_prefix = |word: &String| programs::is_reserved(word) || is_assignment(word);
+    let is_prefix = |word: &String| programs::RESERVED.contains(&word.as_str()) || is_assignment(word);
     let begin = command.iter().position(|word| !is_prefix(word)).unwrap_or(command.len());
     &command[begin..]
 }

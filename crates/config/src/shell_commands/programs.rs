@@ -1,7 +1,8 @@
 //! Programs and words of the shell, by what they do with their arguments and their input.
 
 /// Words that a command can follow. The last three belong to zsh.
-const RESERVED: [&str; 14] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc", "noglob", "nocorrect", "-"];
+pub(super) const RESERVED: [&str; 14] =
+    ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do", "coproc", "noglob", "nocorrect", "-"];
 
 /// Programs and builtins that run the command in their arguments. So does every shell.
 const RUNNERS: &str = "\
@@ -30,15 +31,11 @@ const HARMLESS: &str = "\
     which";
 
 /// Options of many programs that take the next word as their value.
-const WITH_VALUE: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+pub(super) const WITH_VALUE: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
 /// True if the list names this word.
 fn lists(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|listed| listed == word)
-}
-
-pub(super) fn is_reserved(word: &str) -> bool {
-    RESERVED.contains(&word)
 }
 
 pub(super) fn runs_arguments(word: &str) -> bool {
@@ -77,10 +74,6 @@ pub(super) fn is_harmless(command: &[String]) -> bool {
 fn runs_within_git(word: &str) -> bool {
     matches!(word, "archive" | "bisect" | "clone" | "config" | "difftool" | "fetch" | "filter-branch")
         || matches!(word, "ls-remote" | "mergetool" | "pull" | "rebase" | "submodule")
-}
-
-pub(super) fn takes_value(option: &str) -> bool {
-    WITH_VALUE.contains(&option)
 }
 
 /// The name of a program without its folder. zsh finds the program of `=git` as well.

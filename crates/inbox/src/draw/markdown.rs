@@ -117,7 +117,7 @@ impl Page {
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
-                    table.begin_row();
+                    table.rows.push(Vec::new());
                 }
             }
             _ => {}
@@ -217,10 +217,6 @@ type Cell = Vec<(String, Style)>;
 impl Table {
     pub fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new() }
-    }
-
-    pub fn begin_row(&mut self) {
-        self.rows.push(Vec::new());
     }
 
     pub fn add(&mut self, cell: Cell) {

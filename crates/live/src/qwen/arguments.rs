@@ -66,7 +66,7 @@ pub(super) fn begin_a_session(args: &[OsString]) -> bool {
             if !std::mem::take(&mut takes_value) {
                 return false;
             }
-        } else if is_one_of(&APART, name) || is_short_with_value(arg) {
+        } else if is_one_of(&APART, name) || (!arg.starts_with("--") && arg.len() > 2) {
             return false;
         } else {
             takes_value = value.is_none() && is_one_of(&WITH_VALUE, name);
@@ -82,11 +82,6 @@ fn is_one_of(names: &[&str], given: &str) -> bool {
         _ => name.to_owned(),
     };
     names.iter().any(|name| spelled(name) == spelled(given) && name.starts_with("--") == given.starts_with("--"))
-}
-
-/// True for `-pWORDS` and a group such as `-yp`, which may hold a prompt.
-fn is_short_with_value(arg: &str) -> bool {
-    !arg.starts_with("--") && arg.len() > 2
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ fn find(above: Option<Became>) -> Result<PathBuf> {
 }
 
 /// A process that became `qwen`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[display("{pid}/{number}")]
 struct Became {
     pid: u32,
     number: u32,
@@ -82,12 +83,6 @@ impl Became {
 
     fn next(above: Option<Self>) -> Self {
         Self { pid: std::process::id(), number: above.map_or(0, |above| above.number) + 1 }
-    }
-}
-
-impl std::fmt::Display for Became {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.pid, self.number)
     }
 }
 

@@ -22,14 +22,10 @@ pub enum Hint {
 }
 
 /// A source of hints. Dropping it ends them.
+#[derive(derive_more::Debug)]
+#[debug("Hints")]
 pub struct Hints {
     watcher: RecommendedWatcher,
-}
-
-impl std::fmt::Debug for Hints {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Hints")
-    }
 }
 
 impl Hints {

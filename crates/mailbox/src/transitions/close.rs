@@ -33,7 +33,7 @@ pub fn pending(mailbox: &Mailbox, lock: &WorkflowLock, mut document: QuestionDoc
     document.typed.closed = Some(closing);
     document.update()?;
     let file = document.to_file_within(MAX_PENDING)?;
-    create_runs_folder(mailbox, &round)?;
+    recent_rounds::make_folder(mailbox, &round)?;
     disk::replace(&mailbox.document(Folder::Pending, lock.workflow()), &file)?;
     move_to_closed(mailbox, Folder::Pending, &round)?;
     timers::disarm(mailbox, &document.typed, &round);
@@ -121,7 +121,7 @@ pub fn is_closed(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument
 /// [`Error::Io`](crate::error::Error::Io) if the system refuses.
 pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Result<()> {
     if from == Folder::Pending {
-        create_runs_folder(mailbox, round)?;
+        recent_rounds::make_folder(mailbox, round)?;
         // Another program may have made the folder without syncing its name. Then a power cut would hide the round from its workflow.
         disk::sync_names_up_to(&mailbox.runs_of_workflow(&round.workflow), &mailbox.folder(Folder::Runs))?;
     }
@@ -142,11 +142,6 @@ pub fn move_to_closed(mailbox: &Mailbox, from: Folder, round: &RoundId) -> Resul
         record(mailbox, round, &document, closing);
     }
     Ok(())
-}
-
-/// Makes the `runs/` folder of a round that never ran. [`move_to_closed`] syncs it.
-fn create_runs_folder(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
-    recent_rounds::make_folder(mailbox, round)
 }
 
 fn record(mailbox: &Mailbox, round: &RoundId, question: &Question, closing: Closing) {

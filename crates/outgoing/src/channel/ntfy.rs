@@ -67,10 +67,6 @@ impl Listener {
         self.pauses.until.filter(|_| !self.is_open)
     }
 
-    fn may_open(&self) -> bool {
-        !self.is_open && !self.pauses.is_on()
-    }
-
     /// Follows the topic. `hear` is called with each of its messages, and with the end of the stream.
     fn open(&mut self, target: &Target, since: &str, hear: impl Fn(Stream) + Send + 'static) -> Result<()> {
         self.pauses.put_off();
@@ -297,7 +293,7 @@ impl Replies {
         if self.follow_until.is_none_or(|until| until <= Instant::now()) {
             self.follow_until = None;
             self.listener.close();
-        } else if self.listener.may_open() {
+        } else if !self.listener.is_open && !self.listener.pauses.is_on() {
             let opened = self.cursor.read().and_then(|since| self.listener.open(&self.hello.settings, &since, hear));
             opened.unwrap_or_else(|e| log::error(&e));
         }

@@ -41,15 +41,11 @@ pub(super) fn feed(common: &Common) -> Result<u8> {
     }
 }
 
+#[derive(derive_more::From)]
 enum Trouble {
     ReaderIsGone,
+    #[from]
     Failed(Error),
-}
-
-impl From<Error> for Trouble {
-    fn from(e: Error) -> Self {
-        Self::Failed(e)
-    }
 }
 
 /// The changes since the last look.

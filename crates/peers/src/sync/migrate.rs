@@ -7,8 +7,6 @@
 //!
 //! The statements that make the roles of hosts and of people. They are printed, for the administrator to read and to run.
 
-use std::fmt;
-
 use postgres::{Client, GenericClient};
 use sha2::{Digest, Sha256};
 
@@ -118,7 +116,8 @@ fn refuse_others(database: &Database, applied: &[Applied]) -> Result<()> {
 }
 
 /// One file of SQL.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, derive_more::Display)]
+#[display("{major}.{number:03}_{name}")]
 pub struct Migration {
     /// The major version. Programs of another major version refuse the database.
     pub major: i32,
@@ -141,12 +140,6 @@ impl Migration {
     /// The hash that the database keeps, in hexadecimal digits.
     pub fn sha256(&self) -> String {
         askbox_mailbox::text::hex(&Sha256::digest(self.sql))
-    }
-}
-
-impl fmt::Display for Migration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}_{}", self.major, self.number, self.name)
     }
 }
 

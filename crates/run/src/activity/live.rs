@@ -275,17 +275,9 @@ impl Live {
     /// Call this if no process of the run is left. The activity is then over.
     pub fn ended(&mut self) {
         self.open.clear();
-        if matches!(
-            self.state,
-            LiveState::Starting
-                | LiveState::Thinking
-                | LiveState::Working
-                | LiveState::Generating { .. }
-                | LiveState::Tool { .. }
-                | LiveState::Retrying { .. }
-                | LiveState::Silent { .. }
-        ) {
-            self.state = LiveState::Ended;
+        match self.state {
+            LiveState::Throttled { .. } | LiveState::Asking | LiveState::Finished | LiveState::Interrupted | LiveState::Parked => {}
+            _ => self.state = LiveState::Ended,
         }
     }
 

@@ -211,7 +211,7 @@ impl<'a> Forest<'a> {
     /// Every tree. Only the trees that are being shown are in memory; all other workflows are there by name only.
     fn all(&self, show: &mut dyn FnMut(Vec<Node>) -> Result<()>) -> Result<()> {
         let mut names: BTreeSet<WorkflowId> = list::workflows(self.mailbox, Folder::Workflows)?.into_iter().collect();
-        names.extend(self.hot().cloned());
+        names.extend(self.roots.iter().map(|(_, workflow, _)| workflow).chain(&self.below).cloned());
         // A workflow whose only question was dropped before any run has no record, but a closed round.
         for round in list::each_round(self.mailbox, Folder::Closed)? {
             names.insert(round?.workflow);
@@ -246,11 +246,6 @@ impl<'a> Forest<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The workflows with an open round, those that wait, and the ones that are awaited.
-    fn hot(&self) -> impl Iterator<Item = &WorkflowId> {
-        self.roots.iter().map(|(_, workflow, _)| workflow).chain(&self.below)
     }
 
     fn kin(&self, workflow: &WorkflowId) -> Kin {

@@ -60,12 +60,7 @@ fn to_server(mailbox: &Mailbox, server: &str, answer: &Answer, run: &Run) -> Str
     if answer.counter_question().is_some() || answer.outcome == Outcome::Declined {
         return format!("The MCP server `{server}` had asked this; it waits no longer, and your call of its tool was cut off.");
     }
-    let then = match Use::Given.is_taken(mailbox, &run.round()) {
-        true => "it may have had this answer before that. Find out whether it did what you called it for, before you make the call again",
-        false => {
-            "it has no answer. If the call is still needed, make it again with exactly the same input: if the server asks exactly the same, it is given this answer"
-        }
-    };
+    let then = what_the_server_has(mailbox, run);
     format!("The MCP server `{server}` had asked this. Your call of its tool was cut off, and {then}.")
 }
 
@@ -77,14 +72,18 @@ fn to_agent_or_server(mailbox: &Mailbox, answer: &Answer, run: &Run) -> String {
     if answer.counter_question().is_some() || answer.outcome == Outcome::Declined {
         return cut.into();
     }
-    let server = match Use::Given.is_taken(mailbox, &run.round()) {
+    let server = what_the_server_has(mailbox, run);
+    format!("{cut} If you had asked yourself, you have the answer now: go on with it. If an MCP server had asked, {server}.")
+}
+
+/// The words about an MCP server whose call was cut off while it waited for this answer.
+fn what_the_server_has(mailbox: &Mailbox, run: &Run) -> &'static str {
+    match Use::Given.is_taken(mailbox, &run.round()) {
         true => "it may have had this answer before that. Find out whether it did what you called it for, before you make the call again",
         false => {
-            "it has no answer. If the call is still needed, make it again with exactly the same input: if it asks exactly the same, it is \
-             given this answer"
+            "it has no answer. If the call is still needed, make it again with exactly the same input: if the server asks exactly the same, it is given this answer"
         }
-    };
-    format!("{cut} If you had asked yourself, you have the answer now: go on with it. If an MCP server had asked, {server}.")
+    }
 }
 
 /// The remark on an answer that no person gave. Anybody may have written the question's text and the names in it.

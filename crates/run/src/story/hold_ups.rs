@@ -79,13 +79,8 @@ fn of_state(teller: &Teller<'_>, found: Found<'_>) -> Vec<HoldUp> {
         }
         Standing::Awaiting => one(Cause::Child, "it waits for what it started", format!("askbox tree {id}")),
         Standing::Unreadable => one(Cause::Unreadable, "a file of it cannot be read", format!("askbox doctor {id}")),
-        Standing::Running
-        | Standing::Delivered
-        | Standing::Withdrawn
-        | Standing::Expired
-        | Standing::Superseded
-        | Standing::Dropped
-        | Standing::Unknown => Vec::new(),
+        Standing::Running | Standing::Delivered | Standing::Unknown => Vec::new(),
+        Standing::Withdrawn | Standing::Expired | Standing::Superseded | Standing::Dropped => Vec::new(),
     }
 }
 

@@ -119,16 +119,8 @@ impl Cause {
 
     /// True if it keeps an answer from starting its agent until somebody changes it. The other causes end by themselves.
     pub fn is_in_the_way(self) -> bool {
-        !matches!(
-            self,
-            Self::Probing
-                | Self::MaxConcurrent
-                | Self::EarlierRound
-                | Self::AskerRuns
-                | Self::OlderWatcher
-                | Self::WatcherHangs
-                | Self::MayHaveRun
-        )
+        let ends_by_itself = matches!(self, Self::Probing | Self::MaxConcurrent | Self::EarlierRound | Self::AskerRuns);
+        !ends_by_itself && !matches!(self, Self::OlderWatcher | Self::WatcherHangs | Self::MayHaveRun)
     }
 
     /// True if it is about the queue, and holds every launch up.

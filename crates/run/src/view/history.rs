@@ -169,6 +169,8 @@ fn below(mailbox: &Mailbox, path: &Path) -> String {
 }
 
 /// The rounds that were answered or are over, the newest first.
+#[derive(derive_more::Debug)]
+#[debug("AllHistory")]
 pub struct AllHistory<'a> {
     teller: &'a Teller<'a>,
     here: Peekable<Box<dyn Iterator<Item = Result<PastRound>> + 'a>>,
@@ -239,11 +241,5 @@ impl Iterator for AllHistory<'_> {
                 Err(e) => return Some(Err(e)),
             }
         }
-    }
-}
-
-impl std::fmt::Debug for AllHistory<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AllHistory").finish_non_exhaustive()
     }
 }

@@ -21,7 +21,7 @@ const RECHECK_SESSION_EVERY: Duration = Duration::from_secs(60);
 
 /// Why the program of this workflow's runner cannot be started. The gate knows it if there is only one runner.
 fn cannot_start(served: &Served, workflow: &WorkflowId) -> Option<Error> {
-    if !served.config.runner.is_routed() {
+    if served.config.runner.named.values().all(|runner| runner.workflows.is_empty()) {
         return None;
     }
     programs::cannot_start(&served.config, workflow)?;

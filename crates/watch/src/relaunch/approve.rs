@@ -25,12 +25,8 @@ pub fn list(mailbox: Option<&Mailbox>, context: &Context, only: Option<&Workflow
     let policy = context.config()?.answers.policy();
     for (id, kind, grant) in &found {
         let counts = standing::counts(mailbox, &policy, id, *kind, grant);
-        if json {
-            program::print_json(&as_json(id, *kind, grant, Some(counts)))?;
-        } else {
-            let remark = if counts { "" } else { "    does not count: the answer that decided is not there, or is not trusted\n" };
-            program::print(&(line(id, *kind, grant) + remark))?;
-        }
+        let remark = if counts { "" } else { "    does not count: the answer that decided is not there, or is not trusted\n" };
+        program::print_result(json, &as_json(id, *kind, grant, Some(counts)), &(line(id, *kind, grant) + remark))?;
     }
     if !json && found.is_empty() {
         program::print("no call is allowed or refused to a workflow beyond the one that was asked about\n")?;

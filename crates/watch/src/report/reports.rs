@@ -42,7 +42,7 @@ impl Reports {
         if !served.scope.is_service() {
             return;
         }
-        self.metrics.mark_changed();
+        self.metrics.due = self.metrics.due.or(Some(self.metrics.next));
         self.metrics.write_if_due(&served.mailbox, &served.config);
         let mut status = format!("{} running, {} waiting to be launched", launches.live(), launches.waiting());
         if let Some(until) = launches.gate.until {
@@ -109,11 +109,6 @@ impl Metrics {
             RunState::Claimed | RunState::Running => return,
         };
         *self.ended.entry(how).or_default() += 1;
-    }
-
-    /// Notes that something may have changed.
-    fn mark_changed(&mut self) {
-        self.due = self.due.or(Some(self.next));
     }
 
     /// True if this watcher writes the file. If there can be no lock, the watcher writes, and the error of the write gives the reason.

@@ -81,14 +81,9 @@ pub fn browser(headers: &HeaderMap) -> String {
 }
 
 /// A secret that a link or a cookie carries. Only its hash is ever stored.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("Secret")]
 pub struct Secret(String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret")
-    }
-}
 
 impl Secret {
     /// The length of a secret, in characters.

@@ -19,7 +19,8 @@ use crate::id::AttemptId;
 pub const NONCE: &str = "ASKBOX_NONCE";
 
 /// The secret of one attempt. Only the processes of its agent have it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("Nonce")]
 pub struct Nonce(Uuid);
 
 /// Says that the writer of a question had the nonce of a run.
@@ -79,12 +80,6 @@ impl Proof {
     /// Returns the hash that the run's record has if the proof is right.
     pub fn hash(self) -> NonceHash {
         NonceHash(Uuid::new_v5(&self.0, b"run"))
-    }
-}
-
-impl std::fmt::Debug for Nonce {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Nonce")
     }
 }
 

@@ -77,7 +77,7 @@ pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, policy_now: PolicyN
                 std::thread::sleep(if more { Duration::ZERO } else { calm });
                 let rest = match (more, &watch) {
                     (true, _) => Duration::ZERO,
-                    (false, Some(_)) if host.expects_no_offer() => host.until_heartbeat(),
+                    (false, Some(_)) if host.last_open.elapsed() > LATE_OFFERS => host.until_heartbeat(),
                     (false, _) => jittered(settings.poll.0).saturating_sub(calm),
                 };
                 // Without file events, anything may have changed.
@@ -156,11 +156,6 @@ impl<'a> Host<'a> {
             next_look: None,
             may_have_changed: true,
         }
-    }
-
-    /// True if no question was open for a while. Nobody can then make an offer: the next question comes with a file event.
-    fn expects_no_offer(&self) -> bool {
-        self.last_open.elapsed() > LATE_OFFERS
     }
 
     fn until_heartbeat(&self) -> Duration {

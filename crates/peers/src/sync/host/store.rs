@@ -24,18 +24,13 @@ const ROWS: usize = 500;
 const BYTES: usize = 8 << 20;
 
 /// The reason why a statement had no effect.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub enum Failure {
     /// Another mailbox is the host.
     Fenced,
     /// The database or the disk failed, or refused.
+    #[from]
     Failed(Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
 }
 
 /// An offer as it lies in the database.
