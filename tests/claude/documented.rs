@@ -127,8 +127,8 @@ fn the_examples_of_ask_post_and_checkpoint_are_allowed() {
 #[test]
 fn what_prompts_tell_an_agent_to_type_is_allowed_as_it_is() {
     let world = watched();
-    // With settings of the operator's own, AskUserQuestion is refused in words.
-    world.configure("[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
+    // With settings of the operator's own, AskUserQuestion is refused in words. Behind the fence a run changes no workflow of others.
+    world.configure("[fence]\nmode = \"off\"\n[runner.claude]\nargs = [\"--settings\", \"{}\"]\n");
     world.sh("checkpoint save w --step one");
     let question = json!({"questions": [{"question": "Which?", "header": "Q", "multiSelect": false, "options": [{"label": "a", "description": "A"}, {"label": "b", "description": "B"}]}]});
     let mistakes = json!([{"tool": "AskUserQuestion", "input": question}, bash("checkpoint show $WORKFLOW_ID"), {"text": "told"}]);
@@ -162,6 +162,7 @@ fn what_prompts_tell_an_agent_to_type_is_allowed_as_it_is() {
 #[test]
 fn what_hints_tell_an_agent_to_type_is_allowed_and_helps() {
     let world = watched();
+    world.configure("[fence]\nmode = \"off\"\n");
     world.sh("checkpoint save w --step one; ask-post 'First?' -w asked; echo '{}' > FILE");
     let mistakes = [
         "checkpoint show nothing",

@@ -281,8 +281,8 @@ relaunch spawn --prompt 'Do a part.' --timeout 30s; } > ~/said 2>~/errors
 
     #[test]
     fn a_fenced_run_answers_nothing_and_writes_nothing() {
-        let script =
-            "ask-answer foreign a 2> ~/said; echo $? > ~/status; echo {} > ~/.claude/questions/answered/e.json && touch ~/escaped; :";
+        let script = "ask-answer foreign a 2> ~/said; echo $? > ~/status; echo {} > ~/.claude/questions/answered/e.json && touch ~/escaped; \
+            ls $ASKBOX_FENCE/mailbox-pending > ~/seen; rm -f $ASKBOX_FENCE/mailbox-pending/*; touch $ASKBOX_FENCE/mailbox-pending/e && touch ~/escaped; :";
         let world = world("on", script);
         world.ok("ask-post", &["-w", "foreign", "Merge?", "-o", "a=A"]);
         run(&world);
@@ -290,6 +290,8 @@ relaunch spawn --prompt 'Do a part.' --timeout 30s; } > ~/said 2>~/errors
         assert!(said.contains("this run stands behind a fence"), "{said}");
         assert_eq!(fs::read_to_string(world.home().join("status")).unwrap().trim(), "4");
         assert!(!world.home().join("escaped").exists() && world.names("answered").is_empty());
+        assert_eq!(fs::read_to_string(world.home().join("seen")).unwrap(), "foreign.json\n");
+        assert_eq!(world.names("pending"), ["foreign.json"]);
     }
 
     #[test]

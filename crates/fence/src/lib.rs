@@ -48,6 +48,8 @@ pub struct Fence {
     pub writable: Vec<PathBuf>,
     /// Folders, each in the place of a folder below a read-only one. They can be changed.
     pub instead: Vec<(PathBuf, PathBuf)>,
+    /// Folders below a read-only one, each with a further place where it is shown read-only.
+    pub also: Vec<(PathBuf, PathBuf)>,
     /// True if this process must not go on without the fence.
     pub is_must: bool,
 }

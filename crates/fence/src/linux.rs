@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -100,20 +100,22 @@ fn mount_all(fence: &Fence) -> io::Result<()> {
         rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
     };
     let shown = fence.shown.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let instead = fence.instead.iter().map(|(folder, _)| open(folder)).collect::<Result<Vec<_>, _>>()?;
+    // A folder is shown in its further place before another one takes its own: that mount would come along.
+    let moved = || fence.also.iter().chain(&fence.instead);
+    let opened = moved().map(|(folder, _)| open(folder)).collect::<Result<Vec<_>, _>>()?;
     for folder in &fence.covered {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         on(folder, mount("tmpfs", folder, "tmpfs", flags, c"mode=0700,size=64k"))?;
     }
     fence.shown.iter().try_for_each(fs::create_dir_all).map_err(at("show a folder"))?;
-    let places = fence.shown.iter().chain(fence.instead.iter().map(|(_, place)| place));
-    for (place, opened) in places.zip(shown.iter().chain(&instead)) {
-        on(place, mount_bind_recursive(format!("/proc/self/fd/{}", opened.as_raw_fd()), place))?;
-    }
+    let bind = |opened: &OwnedFd, place: &PathBuf| on(place, mount_bind_recursive(format!("/proc/self/fd/{}", opened.as_raw_fd()), place));
+    shown.iter().zip(&fence.shown).try_for_each(|(opened, place)| bind(opened, place))?;
     for folder in &fence.writable {
         on(folder, mount_bind_recursive(folder, folder))?;
     }
-    for folder in fence.shown.iter().chain(&fence.covered).chain(&fence.read_only) {
+    opened.iter().zip(moved()).try_for_each(|(opened, (_, place))| bind(opened, place))?;
+    let also = fence.also.iter().map(|(_, place)| place);
+    for folder in fence.shown.iter().chain(also).chain(&fence.covered).chain(&fence.read_only) {
         on(folder, make_read_only(folder))?;
     }
     Ok(())

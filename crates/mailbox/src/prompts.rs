@@ -164,7 +164,13 @@ pub fn keep(mailbox: &Mailbox, caller: &Caller, id: Uuid, prompt: &Prompt) -> Re
     if all.len() >= MOST {
         return Err(Error::conflict("too many prompts are kept", "take some of them back"));
     }
-    disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?).map(drop)
+    disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?)?;
+    if prompt.stops { disk::touch(&stopping(mailbox)) } else { Ok(()) }
+}
+
+/// The file that is there while a stop may wait: the hooks of sessions look for it alone.
+fn stopping(mailbox: &Mailbox) -> PathBuf {
+    folder(mailbox).join("stopping")
 }
 
 /// True if a prompt is kept. Only names are read.
@@ -235,11 +241,22 @@ pub fn end_stop(mailbox: &Mailbox, id: Uuid, mut prompt: Prompt, not: Option<&st
 /// # Errors
 /// [`Error::Io`] if the system refuses.
 pub fn stops_call(mailbox: &Mailbox, session: &str, turn: impl FnOnce() -> Option<Time>) -> Result<bool> {
-    let stops: Vec<Found> = all(mailbox).into_iter().filter(|(_, _, prompt)| prompt.stops && prompt.session == session).collect();
     let is_new = |at: Time| time::now().signed_duration_since(at) < TOGETHER;
-    let has_stopped = |prompt: &Prompt| prompt.reached == Reached::Answered && prompt.sent_at.is_some_and(is_new);
-    let mut is_stopped = stops.iter().any(|(_, place, prompt)| *place == Place::Sent && has_stopped(prompt));
-    let kept: Vec<Found> = stops.into_iter().filter(|(_, place, _)| *place == Place::Kept).collect();
+    let counts = |(_, place, prompt): &Found| {
+        let has_stopped = *place == Place::Sent && prompt.reached == Reached::Answered && prompt.sent_at.is_some_and(is_new);
+        prompt.stops && (*place == Place::Kept || has_stopped)
+    };
+    let counting = || all(mailbox).into_iter().filter(counts);
+    if counting().next().is_none() {
+        disk::untouch(&stopping(mailbox))?;
+        // Another one may have come before the file went.
+        if counting().next().is_some() {
+            disk::touch(&stopping(mailbox))?;
+        }
+    }
+    let (kept, spent): (Vec<Found>, Vec<Found>) =
+        counting().filter(|(_, _, prompt)| prompt.session == session).partition(|(_, place, _)| *place == Place::Kept);
+    let mut is_stopped = !spent.is_empty();
     let turn = if kept.is_empty() { None } else { turn() };
     for (id, _, prompt) in kept {
         let is_late = turn.is_some_and(|turn| turn > prompt.at);
@@ -318,13 +335,13 @@ mod tests {
         assert!(!stops_call(&mailbox, "s", before).unwrap());
         let first = stop();
         // The model makes two calls at once.
-        assert!(!stops_call(&mailbox, "other", before).unwrap());
+        assert!(!stops_call(&mailbox, "other", before).unwrap() && stopping(&mailbox).exists());
         assert!(stops_call(&mailbox, "s", before).unwrap() && stops_call(&mailbox, "s", before).unwrap());
         let (_, place, mut spent) = of(first);
         assert_eq!((place, spent.reached), (Place::Sent, Reached::Answered));
         spent.sent_at = Some(time::now() - TimeDelta::seconds(6));
         note(&mailbox, first, &spent).unwrap();
-        assert!(!stops_call(&mailbox, "s", before).unwrap());
+        assert!(!stops_call(&mailbox, "s", before).unwrap() && !stopping(&mailbox).exists());
         // The turn had ended by itself, and the person has given another prompt.
         let late = stop();
         assert!(!stops_call(&mailbox, "s", || Some(time::now() + TimeDelta::seconds(1))).unwrap());

@@ -43,7 +43,7 @@ fn a_signed_edit_counts_and_a_changed_one_does_not() {
 
 #[test]
 fn a_run_that_forges_its_own_answer_is_not_started_with_it() {
-    let world = signing(|_, signed| format!("[runner.claude]\nallowed_tools = ['Bash']\n{signed}"));
+    let world = signing(|_, signed| format!("[fence]\nmode = \"off\"\n[runner.claude]\nallowed_tools = ['Bash']\n{signed}"));
     // An agent that somebody has talked into cheating: it asks, and writes the answer itself, complete and as if from a terminal. The
     // question goes first: a watcher that refuses the answer puts the question back, and an agent that removes it then has parked its own
     // workflow.

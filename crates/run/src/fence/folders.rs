@@ -17,6 +17,9 @@ pub const ASKS: &str = "asks";
 /// The folder in `asks` that the run sees as `pending`: a question that it writes by hand lies there.
 pub const HAND_MADE: &str = "pending";
 
+/// The folder in `asks` where the run sees the mailbox's own `pending`.
+pub const PENDING: &str = "mailbox-pending";
+
 /// The folder of the system's configuration for `ssh`.
 const OF_SSH: &str = "/etc/ssh/ssh_config.d";
 
@@ -40,6 +43,7 @@ pub fn of_run(mailbox: &Mailbox, config: &Config, run: &Run) -> Result<Option<Fe
     let asks = asks(mailbox, run);
     disk::touch_folder(&asks)?;
     disk::touch_folder(&asks.join(HAND_MADE))?;
+    disk::touch_folder(&asks.join(PENDING))?;
     let needed = [run.cwd.clone(), run.config_dir.clone()];
     let around = of_session(mailbox, config, needed.into_iter().flatten())?;
     let root = &around.read_only[0];
@@ -47,6 +51,7 @@ pub fn of_run(mailbox: &Mailbox, config: &Config, run: &Run) -> Result<Option<Fe
     Ok(Some(Fence {
         shown: vec![below(&mailbox.runs_of_workflow(&run.workflow_id))],
         instead: vec![(below(&asks.join(HAND_MADE)), root.join(Folder::Pending.name()))],
+        also: vec![(root.join(Folder::Pending.name()), below(&asks.join(PENDING)))],
         writable: vec![below(&asks)],
         is_must: fence.mode == FenceMode::On,
         ..around

@@ -14,6 +14,8 @@
 //! became of the call. No further record is written, because the program itself is durable before it reports success. If the caller
 //! ends, the program ends too.
 //!
+//! The run sees the mailbox's own `pending` in `asks/mailbox-pending`, where a hook looks whether its workflow waits.
+//!
 //! A question that the run writes by hand into `pending/` lies in `asks/pending`: the supervisor posts it when the turn ends.
 //!
 //! | file | idea |
@@ -26,7 +28,7 @@
 mod folders;
 pub mod request;
 
-pub use folders::{ASKS, HAND_MADE, asks, of_run, of_session};
+pub use folders::{ASKS, HAND_MADE, PENDING, asks, of_run, of_session};
 
 use askbox_mailbox::family::lineage;
 use askbox_mailbox::{Mailbox, WorkflowId};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::fence;
 use crate::supervise::stop;
 use askbox_config::{Answers, Approvals};
 use askbox_mailbox::documents::fields::approval::Approval;
@@ -62,10 +63,12 @@ pub fn settings(folder: &Path, waits: &Waits, held: Option<&HeldCalls<'_>>, path
 pub struct Waits(String);
 
 impl Waits {
-    /// A question of the workflow, or a child whose end it is to be told.
-    pub fn of(mailbox: &Mailbox, workflow: &WorkflowId) -> Self {
+    /// A question of the workflow, or a child whose end it is to be told. Behind the fence, `pending` is seen in `asks`.
+    pub fn of(mailbox: &Mailbox, workflow: &WorkflowId, asks: &Path) -> Self {
         let word = |path: PathBuf| shell_quote(&path.display().to_string());
-        let question = [Folder::Pending, Folder::Answered].map(|folder| word(mailbox.document(folder, workflow)));
+        let [pending, answered] = [Folder::Pending, Folder::Answered].map(|folder| mailbox.document(folder, workflow));
+        let behind_fence = asks.join(fence::PENDING).join(pending.file_name().unwrap_or_default());
+        let question = [pending, answered, behind_fence].map(word);
         let children = word(mailbox.folder(Folder::Awaits).join(workflow.as_str()));
         Self(format!("{} {children}/*.json", question.join(" ")))
     }
@@ -130,8 +133,8 @@ mod tests {
         let folder = folder.path().join("it's $(here)");
         std::fs::create_dir(&folder).unwrap();
         let mailbox = Mailbox::open_or_create(folder.join("m")).unwrap();
-        let workflow = "w".parse().unwrap();
-        let hooks: Value = serde_json::from_str(&settings(&folder, &Waits::of(&mailbox, &workflow), None, None)).unwrap();
+        let (workflow, asks) = ("w".parse().unwrap(), folder.join("asks"));
+        let hooks: Value = serde_json::from_str(&settings(&folder, &Waits::of(&mailbox, &workflow, &asks), None, None)).unwrap();
         let say = |event: &str| {
             let command = hooks["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
             let output = std::process::Command::new("/bin/sh").args(["-c", command]).output().unwrap();
@@ -139,7 +142,8 @@ mod tests {
         };
         assert_eq!(["PreToolUse", "PostToolBatch", "Stop"].map(say), ["", "", ""]);
         let awaits = mailbox.folder(Folder::Awaits).join("w/child.json");
-        for file in [mailbox.document(Folder::Pending, &workflow), mailbox.document(Folder::Answered, &workflow), awaits] {
+        let behind_fence = asks.join(fence::PENDING).join("w.json");
+        for file in [mailbox.document(Folder::Pending, &workflow), mailbox.document(Folder::Answered, &workflow), behind_fence, awaits] {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "{}").unwrap();
             assert_eq!(serde_json::from_str::<Value>(&say("Stop")).unwrap()["continue"], false, "{}", file.display());

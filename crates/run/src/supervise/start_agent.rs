@@ -14,6 +14,7 @@ use crate::attempt::auto_choice::AutoChoice;
 use crate::attempt::record::Begin;
 use crate::attempt::suspended_call::{self, Told};
 use crate::claim::plan;
+use crate::fence;
 use crate::money::budget::{self, Allowance};
 use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_programs::HiddenBy;
@@ -134,7 +135,8 @@ fn prepare(mailbox: &Mailbox, config: &Config, runner: &Runner, attempt: &mut Ow
     let config_dir = run.config_dir.clone().or_else(|| claude::config_dir(|name| std::env::var_os(name)));
     let hidden_by = config_dir.and_then(|dir| HiddenBy::settings_of(&dir, folder.path()));
     let path = hidden_by.as_ref().map(|hidden_by| hidden_by.mended.as_str());
-    let settings = hooks::settings(&run.folder(mailbox), &Waits::of(mailbox, &run.workflow_id), held.as_ref(), path);
+    let settings =
+        hooks::settings(&run.folder(mailbox), &Waits::of(mailbox, &run.workflow_id, &fence::asks(mailbox, run)), held.as_ref(), path);
     let call = launch::agent_call(mailbox, &document.typed, run, runner, &start, &settings, &handed);
     let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0 && !budget::says(&call, budget::MAX_TURNS));
     let call = allowance.limit(call, max_turns);
