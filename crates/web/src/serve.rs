@@ -127,7 +127,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/run/{workflow}/{question}", page(GET, run::show_one))
         .route("/sessions", page(GET, session::list))
         .route("/session/{id}", page(GET, session::show).merge(page(POST, prompt::send)))
-        .route("/session/{id}/stop", page(POST, prompt::stop))
+        .route("/session/{id}/stop", page(POST, prompt::stops))
         .route("/session/{id}/back", page(POST, prompt::take_back))
         .route("/events", get(events::stream))
         .route("/here", get(inbox::count))

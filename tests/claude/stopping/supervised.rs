@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::support::claude::bash;
-use crate::support::{ClaudeWorld, LIMIT, Signal, signal};
+use crate::support::{ClaudeWorld, LIMIT, Signal, signal, until};
 use serde_json::json;
 
 /// An answered question whose run, started by the watcher, is in the middle of writing its file.
@@ -40,6 +40,42 @@ fn a_stopped_run_is_not_started_until_somebody_says_so() {
     world.wait_state("other", "delivered");
     assert_eq!(world.launches().len(), 2);
     goes_on(&world);
+}
+
+#[test]
+fn a_run_is_read_along_and_stopped_on_the_page() {
+    let world = writing();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let list = until("the run is listed", || Some(browser.see("/sessions")).filter(|list| list.text().contains("busy run of askbox")));
+    let id = list.body.split("/session/").nth(1).and_then(|rest| rest.split('"').next()).expect("its session").to_owned();
+    let place = format!("/session/{id}");
+    assert_eq!(list.body.matches(&place).count(), 1, "the record of its agent is the same session");
+    assert!(browser.see("/run/w").body.contains(&place));
+    let shown = until("its tool is shown", || Some(browser.see(&place)).filter(|shown| shown.text().contains("write-steps")));
+    assert!(!shown.body.contains("class=\"answer prompt\""), "a run at work takes no words");
+    let form = shown.hidden("form").expect("a form");
+    let stop = |id: &str| browser.post(&format!("{place}/stop"), &[("form", &form), ("prompt", id)]).status;
+    assert_eq!(stop("5a1e0c5e-0000-4000-8000-000000000001"), 303);
+    world.wait_state("w", "interrupted");
+    assert_eq!(stop("5a1e0c5e-0000-4000-8000-000000000002"), 409);
+    assert!(world.audited().iter().any(|entry| entry["event"] == "stop_requested" && entry["by"] == "ann's phone"));
+    goes_on(&world);
+}
+
+#[test]
+fn a_run_that_waits_takes_its_answer_as_its_prompt() {
+    let mut world = world();
+    world.keep_watching_from_the_start();
+    world.ask("w", &["The task of the walnut. Begin?"]);
+    world.api.on("User chose: yes", json!([bash("ask-post 'Merge or keep?' -o merge -o keep"), {"text": "I have asked."}]));
+    world.answer("w", "yes");
+    world.wait_status("w", "waits again", |status| status["state"] == "pending" && world.names("running").is_empty());
+    let session = world.document("pending/w.json")["session_id"].as_str().expect("its session").to_owned();
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let shown = browser.see(&format!("/session/{session}"));
+    assert!(shown.text().contains("waits for an answer") && shown.body.contains("/q/w/"), "{}", shown.text());
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct Facts {
     pub is_approval: bool,
     /// True if the dialog of a live session asks it.
     pub is_live: bool,
-    /// That session.
+    /// That session, or the one that asked.
     pub session: Option<SessionId>,
     /// True if the question replies to one that the person asked back.
     pub is_reply: bool,
@@ -49,7 +49,7 @@ impl Facts {
             parts: question.questions.len().max(1),
             is_approval: question.approval.is_some(),
             is_live: question.live.is_some(),
-            session: question.live.as_ref().map(|live| live.session),
+            session: question.live.as_ref().map(|live| live.session).or(question.session_id),
             is_reply: question_text::is_reply(mailbox, question),
             is_event: question.until.is_some(),
         }

@@ -47,5 +47,6 @@ fn seen(session: live::Session) -> Session {
         id: session.session_id,
         title: session.name,
         cwd: session.cwd,
+        run: None,
     }
 }

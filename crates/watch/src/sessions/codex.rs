@@ -51,6 +51,7 @@ fn seen(session: CodexSession) -> Session {
         id: session.id,
         title: session.title,
         cwd: session.cwd,
+        run: None,
     }
 }
 

@@ -4,9 +4,11 @@
 //! | file | idea |
 //! |---|---|
 //! | `claude`, `codex` | the sessions of this agent |
+//! | `run` | the runs of askbox that are at work |
 
 mod claude;
 mod codex;
+mod run;
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ use crate::codex::Doing;
 use askbox_agent::conversation::Conversation;
 use askbox_config::Config;
 use askbox_mailbox::prompts::Agent;
-use askbox_mailbox::{Error, IoContext, Mailbox, Result, Time, disk, text};
+use askbox_mailbox::{Error, IoContext, Mailbox, Result, Time, WorkflowId, disk, text};
 
 /// A session whose agent runs.
 #[derive(Debug)]
@@ -35,6 +37,15 @@ pub struct Session {
     pub since: Option<Time>,
     /// What a person can do with it from elsewhere.
     pub offers: Offers,
+    /// The workflow, if it is a run of askbox.
+    pub run: Option<WorkflowId>,
+}
+
+impl Session {
+    /// The name of its agent, or that it is a run of askbox.
+    pub fn of_whom(&self) -> &'static str {
+        if self.run.is_some() { "run of askbox" } else { self.agent.name() }
+    }
 }
 
 /// What a person can do with a session from elsewhere, in words.
@@ -50,9 +61,12 @@ pub struct Offers {
 ///
 /// # Errors
 /// If an agent's sessions have no place.
-pub fn all() -> Result<(Vec<Session>, Option<Error>)> {
+pub fn all(mailbox: &Mailbox) -> Result<(Vec<Session>, Option<Error>)> {
     let (of_codex, problem) = codex::all().map_or_else(|e| (Vec::new(), Some(e)), |all| (all, None));
-    let mut all: Vec<_> = claude::all()?.into_iter().chain(of_codex).collect();
+    let mut all = run::all(mailbox);
+    // The agent of a run keeps a record of its session too.
+    let others = claude::all()?.into_iter().chain(of_codex).filter(|other| all.iter().all(|run| run.id != other.id)).collect::<Vec<_>>();
+    all.extend(others);
     all.sort_by_key(|session| (session.doing != Some(Doing::Waits), std::cmp::Reverse(session.since)));
     Ok((all, problem))
 }
@@ -61,9 +75,9 @@ pub fn all() -> Result<(Vec<Session>, Option<Error>)> {
 ///
 /// # Errors
 /// Those of [`all`], or if an agent does not answer.
-pub fn of_id(id: &str) -> Result<Option<Session>> {
+pub fn of_id(mailbox: &Mailbox, id: &str) -> Result<Option<Session>> {
     let is_it = |session: &Session| session.id == id;
-    match claude::all()?.into_iter().find(is_it) {
+    match run::all(mailbox).into_iter().chain(claude::all()?).find(is_it) {
         None if codex::may_be(id) => Ok(codex::all()?.into_iter().find(is_it)),
         found => Ok(found),
     }

@@ -12,6 +12,7 @@ use crate::send::CHANNEL;
 use crate::site::{Site, Visit};
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
 use askbox_mailbox::{Error, Mailbox, Result, audit, text, time};
+use askbox_run::supervise::stop::{self, Stop};
 use askbox_watch::prompting;
 use askbox_watch::sessions::{self, Session};
 
@@ -93,7 +94,7 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
             "go back, and leave it out",
         ));
     }
-    let found = sessions::of_id(&session)?.filter(|session| session.offers.words.is_some());
+    let found = sessions::of_id(&site.mailbox, &session)?.filter(|session| session.offers.words.is_some());
     let ended = || Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions");
     let prompt = Prompt::new(found.ok_or_else(ended)?.agent, &session, words, &visit.signed_in.device);
     prompts::keep(&site.mailbox, &caller, id, &prompt)?;
@@ -104,12 +105,18 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
 }
 
 /// `POST /session/ID/stop`
-pub fn stop(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Extension<Posted>)) -> Result<Response> {
+pub fn stops(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Extension<Posted>)) -> Result<Response> {
     let (site, id) = (&visit.site, id(&posted)?);
     let caller = site.caller(&visit.signed_in, CHANNEL)?;
-    let found = sessions::of_id(&session)?.filter(|session| session.offers.stop.is_some());
+    let found = sessions::of_id(&site.mailbox, &session)?.filter(|session| session.offers.stop.is_some());
     let rests = || Error::conflict("the session has nothing to stop", "look at the session");
-    let prompt = Prompt { stops: true, ..Prompt::new(found.ok_or_else(rests)?.agent, &session, String::new(), &visit.signed_in.device) };
+    let (found, by) = (found.ok_or_else(rests)?, visit.signed_in.device.clone());
+    if let Some(workflow) = found.run {
+        caller.may_prompt()?;
+        stop::send(&site.mailbox, &workflow, &Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false })?;
+        return Ok(visit.go_to(&format!("/session/{session}")));
+    }
+    let prompt = Prompt { stops: true, ..Prompt::new(found.agent, &session, String::new(), &by) };
     prompts::keep(&site.mailbox, &caller, id, &prompt)?;
     let why = format!("stop {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("stop_kept").by(&visit.signed_in.device).why(why));

@@ -12,10 +12,11 @@ use crate::pages::{Frame, markdown};
 use crate::reply;
 use crate::site::Visit;
 use askbox_agent::events::{Event, EventKind};
-use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, WorkflowId, round, text, time};
+use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, SessionId, WorkflowId, round, text, time};
 use askbox_run::story::Story;
 use askbox_run::view::tail::{Next, RoundEvents};
 use askbox_watch::relaunch::event_words::{self, Clock};
+use askbox_watch::sessions;
 
 /// The number of last events that are shown.
 const SHOWN: usize = 150;
@@ -37,6 +38,8 @@ struct RunPage {
     is_cut: bool,
     /// True if the workflow has asked again since.
     is_earlier: bool,
+    /// The session, if what was said in it can be read.
+    session: Option<SessionId>,
 }
 
 /// One event in words.
@@ -87,6 +90,7 @@ fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -
         ago: time::ago(status.since),
         result: result.map(|result| markdown::to_html(&site.hosts, &result)),
         is_earlier,
+        session: status.session_id.filter(|id| matches!(sessions::file(&id.to_string()), Ok(Some(_)))),
         status: outcome::printable(status),
         events,
         is_cut,

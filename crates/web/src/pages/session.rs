@@ -14,7 +14,6 @@ use crate::pages::{Frame, markdown, prompt};
 use crate::reply;
 use crate::site::{Site, Visit};
 use askbox_agent::conversation::{Conversation, Turn, What};
-use askbox_cli::ask_answer::filter::Facts;
 use askbox_mailbox::prompts::{self, Agent};
 use askbox_mailbox::{Error, Result, Time, disk, text, time};
 use askbox_watch::codex::Doing;
@@ -59,7 +58,7 @@ struct Heading {
     does: String,
     class: &'static str,
     ago: String,
-    /// The address of the question that its dialog asks.
+    /// The address of its question.
     question: Option<String>,
 }
 
@@ -73,7 +72,7 @@ struct Shown {
 /// `/sessions`
 pub fn list(visit: &Visit, (): ()) -> Result<Response> {
     visit.site.changes.look_at(sessions::folder()?, ALL);
-    let (sessions, problem) = sessions::all()?;
+    let (sessions, problem) = sessions::all(&visit.site.mailbox)?;
     let unsent = prompt::unsent(&visit.site.mailbox, &sessions);
     let sessions = sessions.iter().map(|session| Heading::of(&visit.site, session)).collect::<Result<_>>()?;
     Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions, problem, unsent }))
@@ -81,7 +80,7 @@ pub fn list(visit: &Visit, (): ()) -> Result<Response> {
 
 /// `/session/ID`
 pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)) -> Result<Response> {
-    let (session, file) = (sessions::of_id(&id)?, sessions::file(&id)?);
+    let (session, file) = (sessions::of_id(&visit.site.mailbox, &id)?, sessions::file(&id)?);
     let Some(agent) = session.as_ref().map(|session| session.agent).or(file.as_ref().map(|(agent, _)| *agent)) else {
         return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
     };
@@ -97,7 +96,7 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)
     };
     let heading = match &session {
         Some(session) => Heading::of(&visit.site, session)?,
-        None => Heading::ended(agent, &id, said.cwd.as_deref()),
+        None => Heading::ended(&visit.site, agent, &id, said.cwd.as_deref())?,
     };
     let turns = said.turns.into_iter().map(Shown::from).collect();
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
@@ -116,13 +115,17 @@ fn ago(at: Option<Time>) -> String {
     at.map(time::since).map(|since| format!("for {}", time::human(since))).unwrap_or_default()
 }
 
+/// The address of the question that a session has asked, in its dialog or by a tool.
+fn question_of(site: &Site, session: &str) -> Result<Option<String>> {
+    let rows = site.index.rows(&site.mailbox)?;
+    let row = rows.iter().find(|row| row.facts.session.is_some_and(|id| id.to_string() == session));
+    Ok(row.and_then(|row| Some(format!("/q/{}/{}", row.id, row.facts.question?))))
+}
+
 impl Heading {
     fn of(site: &Site, session: &Session) -> Result<Self> {
-        let rows = site.index.rows(&site.mailbox)?;
-        let asks = |facts: &Facts| facts.session.is_some_and(|id| id.to_string() == session.id);
-        let question = rows.iter().find(|row| asks(&row.facts));
         Ok(Self {
-            agent: session.agent.name(),
+            agent: session.of_whom(),
             id: text::excerpt(&session.id, 64),
             title: text::excerpt(session.title.as_deref().unwrap_or(&session.id), 80),
             project: sessions::project(&session.cwd),
@@ -133,14 +136,16 @@ impl Heading {
                 Some(Doing::Rests) | None => "",
             },
             ago: ago(session.since),
-            question: question.and_then(|row| Some(format!("/q/{}/{}", row.id, row.facts.question?))),
+            question: question_of(site, &session.id)?,
         })
     }
 
-    /// A session without a process on this machine.
-    fn ended(agent: Agent, id: &str, cwd: Option<&FilePath>) -> Self {
+    /// A session without a process on this machine. A run of askbox that waits goes on with its answer.
+    fn ended(site: &Site, agent: Agent, id: &str, cwd: Option<&FilePath>) -> Result<Self> {
         let (title, project) = (text::excerpt(id, 64), cwd.map(sessions::project).unwrap_or_default());
-        Self { agent: agent.name(), id: title.clone(), title, project, does: "ended".into(), class: "", ago: String::new(), question: None }
+        let (question, agent, ago) = (question_of(site, id)?, agent.name(), String::new());
+        let (does, class) = if question.is_some() { ("waits for an answer", "warn") } else { ("ended", "") };
+        Ok(Self { agent, id: title.clone(), title, project, does: does.into(), class, ago, question })
     }
 }
 
