@@ -15,172 +15,103 @@ use askbox_mailbox::Untrusted;
 /// A field, as JSON.
 pub type Raw<'a> = Option<&'a RawValue>;
 
-/// Any line.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Line<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Raw<'a>,
-    pub(super) subtype: Raw<'a>,
-    pub(super) session_id: Raw<'a>,
-    pub(super) parent_tool_use_id: Raw<'a>,
-    /// A [`Message`], in lines of type `assistant` and `user`.
-    pub(super) message: Raw<'a>,
-    pub(super) model: Raw<'a>,
-    pub(super) claude_code_version: Raw<'a>,
-    #[serde(rename = "permissionMode")]
-    pub(super) permission_mode: Raw<'a>,
-    pub(super) cwd: Raw<'a>,
-    pub(super) attempt: Raw<'a>,
-    pub(super) max_retries: Raw<'a>,
-    pub(super) retry_delay_ms: Raw<'a>,
-    pub(super) error_status: Raw<'a>,
-    pub(super) error: Raw<'a>,
-    pub(super) command_uuid: Raw<'a>,
-    pub(super) state: Raw<'a>,
-    pub(super) request_id: Raw<'a>,
-    /// A [`Request`], in lines of type `control_request`.
-    pub(super) request: Raw<'a>,
-    /// A [`Response`], in lines of type `control_response`.
-    pub(super) response: Raw<'a>,
-    pub(super) is_api_error_message: Raw<'a>,
-    /// A [`StreamEvent`], in lines of type `stream_event`.
-    pub(super) event: Raw<'a>,
-    pub(super) status: Raw<'a>,
-    /// A [`RateLimit`], in lines of type `rate_limit_event`.
-    pub(super) rate_limit_info: Raw<'a>,
+/// Declares JSON objects whose fields are all raw. `field = "name"` has another name in JSON.
+macro_rules! objects {
+    ($($(#[$about:meta])* $object:ident { $($(#[doc = $doc:literal])* $field:ident $(= $name:literal)?,)+ })+) => {$(
+        #[derive(Deserialize, Default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
+        $(#[$about])*
+        pub(super) struct $object<'a> {
+            $($(#[doc = $doc])* $(#[serde(rename = $name)])? pub(super) $field: Raw<'a>,)+
+        }
+    )+};
 }
 
-/// The API's report on the plan's limit.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct RateLimit<'a> {
-    pub(super) status: Raw<'a>,
-    /// In seconds since 1970.
-    pub(super) resets_at: Raw<'a>,
-    pub(super) rate_limit_type: Raw<'a>,
-}
+objects! {
+    /// Any line.
+    Line {
+        kind = "type", subtype, session_id, parent_tool_use_id,
+        /// A [`Message`], in lines of type `assistant` and `user`.
+        message,
+        model, claude_code_version, permission_mode = "permissionMode", cwd, attempt, max_retries,
+        retry_delay_ms, error_status, error, command_uuid, state, request_id,
+        /// A [`Request`], in lines of type `control_request`.
+        request,
+        /// A [`Response`], in lines of type `control_response`.
+        response,
+        is_api_error_message,
+        /// A [`StreamEvent`], in lines of type `stream_event`.
+        event,
+        status,
+        /// A [`RateLimit`], in lines of type `rate_limit_event`.
+        rate_limit_info,
+    }
 
-/// One event of the API's answer while it is generated.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct StreamEvent<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Raw<'a>,
-    /// A [`Delta`].
-    pub(super) delta: Raw<'a>,
-}
+    /// The API's report on the plan's limit.
+    #[serde(rename_all = "camelCase")]
+    RateLimit {
+        status,
+        /// In seconds since 1970.
+        resets_at,
+        rate_limit_type,
+    }
 
-/// The piece that a [`StreamEvent`] adds to a block of the answer.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Delta<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Raw<'a>,
-    pub(super) text: Raw<'a>,
-}
+    /// One event of the API's answer while it is generated.
+    StreamEvent {
+        kind = "type",
+        /// A [`Delta`].
+        delta,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Message<'a> {
-    pub(super) id: Raw<'a>,
-    pub(super) model: Raw<'a>,
-    /// A list of [`Block`]s.
-    pub(super) content: Raw<'a>,
-}
+    /// The piece that a [`StreamEvent`] adds to a block of the answer.
+    Delta {
+        kind = "type", text,
+    }
 
-/// One block in the content of a message or of a tool result.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Raw<'a>,
-    pub(super) text: Raw<'a>,
-    pub(super) thinking: Raw<'a>,
-    pub(super) id: Raw<'a>,
-    pub(super) name: Raw<'a>,
-    pub(super) input: Raw<'a>,
-    pub(super) tool_use_id: Raw<'a>,
-    pub(super) is_error: Raw<'a>,
-    pub(super) content: Raw<'a>,
-    pub(super) source: Raw<'a>,
-}
+    Message {
+        id, model,
+        /// A list of [`Block`]s.
+        content,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Request<'a> {
-    pub(super) subtype: Raw<'a>,
-    pub(super) tool_name: Raw<'a>,
-    pub(super) input: Raw<'a>,
-    pub(super) tool_use_id: Raw<'a>,
-    pub(super) description: Raw<'a>,
-    pub(super) requires_user_interaction: Raw<'a>,
-    pub(super) agent_id: Raw<'a>,
-    pub(super) mcp_server_name: Raw<'a>,
-    pub(super) message: Raw<'a>,
-    pub(super) mode: Raw<'a>,
-    pub(super) url: Raw<'a>,
-    pub(super) requested_schema: Raw<'a>,
-    pub(super) property_order: Raw<'a>,
-}
+    /// One block in the content of a message or of a tool result.
+    Block {
+        kind = "type", text, thinking, id, name, input, tool_use_id, is_error, content, source,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Response<'a> {
-    pub(super) subtype: Raw<'a>,
-    pub(super) request_id: Raw<'a>,
-    pub(super) error: Raw<'a>,
-    pub(super) response: Raw<'a>,
-}
+    Request {
+        subtype, tool_name, input, tool_use_id, description, requires_user_interaction, agent_id,
+        mcp_server_name, message, mode, url, requested_schema, property_order,
+    }
 
-/// A line of type `result`.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct ResultLine<'a> {
-    pub(super) subtype: Raw<'a>,
-    pub(super) is_error: Raw<'a>,
-    pub(super) terminal_reason: Raw<'a>,
-    pub(super) stop_reason: Raw<'a>,
-    pub(super) session_id: Raw<'a>,
-    pub(super) result: Raw<'a>,
-    pub(super) errors: Raw<'a>,
-    pub(super) api_error_status: Raw<'a>,
-    pub(super) api_error_type: Raw<'a>,
-    pub(super) api_error: Raw<'a>,
-    /// A [`Deferred`] call.
-    pub(super) deferred_tool_use: Raw<'a>,
-    pub(super) num_turns: Raw<'a>,
-    pub(super) startup_failure_reason: Raw<'a>,
-    pub(super) duration_ms: Raw<'a>,
-    pub(super) total_cost_usd: Raw<'a>,
-    /// A [`Usage`].
-    pub(super) usage: Raw<'a>,
-    pub(super) model_usage_since_last_result: Raw<'a>,
-}
+    Response {
+        subtype, request_id, error, response,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Usage<'a> {
-    pub(super) input_tokens: Raw<'a>,
-    pub(super) output_tokens: Raw<'a>,
-    pub(super) cache_read_input_tokens: Raw<'a>,
-    pub(super) cache_creation_input_tokens: Raw<'a>,
-}
+    /// A line of type `result`.
+    ResultLine {
+        subtype, is_error, terminal_reason, stop_reason, session_id, result, errors, api_error_status,
+        api_error_type, api_error,
+        /// A [`Deferred`] call.
+        deferred_tool_use,
+        num_turns, startup_failure_reason, duration_ms, total_cost_usd,
+        /// A [`Usage`].
+        usage,
+        model_usage_since_last_result,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Deferred<'a> {
-    pub(super) id: Raw<'a>,
-    pub(super) name: Raw<'a>,
-    pub(super) input: Raw<'a>,
-}
+    Usage {
+        input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens,
+    }
 
-/// `input` of a tool that writes a file.
-#[derive(Deserialize, Default)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Paths<'a> {
-    pub(super) file_path: Raw<'a>,
-    pub(super) notebook_path: Raw<'a>,
+    Deferred {
+        id, name, input,
+    }
+
+    /// `input` of a tool that writes a file.
+    Paths {
+        file_path, notebook_path,
+    }
 }
 
 /// A whole line.
