@@ -69,18 +69,8 @@ fn the_node_client_keeps_every_clause_that_it_has() {
 
 /// The checks that need an answer by the implementation.
 const ONLY_ANSWERS: [&str; 12] = [
-    "answer",
-    "decline",
-    "value",
-    "near-miss",
-    "approval",
-    "person",
-    "other-round",
-    "into-checkpoint",
-    "put-back",
-    "race-answer",
-    "order-answer",
-    "killed-answer",
+    "answer", "decline", "value", "near-miss", "approval", "person", "other-round", "into-checkpoint", "put-back", "race-answer",
+    "order-answer", "killed-answer",
 ];
 
 #[test]

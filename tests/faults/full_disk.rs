@@ -8,19 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::{Outcome, Running, World, files, in_parallel, is_hidden, needs, output, program, strace, until};
 
 const CALLS: [&str; 14] = [
-    "open",
-    "openat",
-    "openat2",
-    "write",
-    "fsync",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "unlink",
-    "unlinkat",
-    "mkdirat",
+    "open", "openat", "openat2", "write", "fsync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdirat",
     "flock",
 ];
 const ERRORS: [&str; 3] = ["ENOSPC", "EIO", "EDQUOT"];

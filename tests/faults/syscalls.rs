@@ -8,26 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::{Outcome, World, in_parallel, output, points_of_every_run, strace};
 
 const CALLS: [&str; 20] = [
-    "open",
-    "openat",
-    "openat2",
-    "write",
-    "fsync",
-    "fdatasync",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "unlink",
-    "unlinkat",
-    "mkdir",
-    "mkdirat",
-    "flock",
-    "fchmod",
-    "chmod",
-    "utimensat",
-    "ftruncate",
+    "open", "openat", "openat2", "write", "fsync", "fdatasync", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat",
+    "mkdir", "mkdirat", "flock", "fchmod", "chmod", "utimensat", "ftruncate",
 ];
 
 /// One place to be killed at: before the `n`th call of this kind.

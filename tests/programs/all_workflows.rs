@@ -33,11 +33,7 @@ mod promises {
         world.sh("chmod -R go-w m");
         let all = world.sh("askbox tree --all --json | jq -r '[.workflow_id, .state] | join(\" \")' | sort");
         let expected = [
-            "delivered delivered",
-            "pending pending",
-            "pending-again pending",
-            "quarantined parked",
-            "record unknown",
+            "delivered delivered", "pending pending", "pending-again pending", "quarantined parked", "record unknown",
             "withdrawn withdrawn",
         ];
         assert_eq!(all.lines().collect::<Vec<_>>(), expected);

@@ -6,19 +6,8 @@ use crate::support::files;
 
 /// Words that show that a file uses what another system does not have, or asks which system it runs on.
 const OF_ONE_SYSTEM: [&str; 13] = [
-    "procfs",
-    "/proc/",
-    "pidfd_",
-    "OFlags::PATH",
-    "openat2",
-    "subreaper",
-    "target_os",
-    "mknodat",
-    "fadvise",
-    "syncfs",
-    "parent_process_death",
-    "kqueue",
-    "sysinfo",
+    "procfs", "/proc/", "pidfd_", "OFlags::PATH", "openat2", "subreaper", "target_os", "mknodat", "fadvise", "syncfs",
+    "parent_process_death", "kqueue", "sysinfo",
 ];
 
 fn sources() -> impl Iterator<Item = (String, String)> {

@@ -100,15 +100,7 @@ fn a_session_is_listed_and_its_conversation_grows() {
     let shown = browser.see(&format!("/session/{ID}"));
     let text = shown.text();
     for words in [
-        "shop-7f",
-        "busy",
-        "fix/prices",
-        "You",
-        "Fix the prices.",
-        "Bash cargo test prices",
-        "failed",
-        "-let tax = 19;",
-        "+let tax = 7;",
+        "shop-7f", "busy", "fix/prices", "You", "Fix the prices.", "Bash cargo test prices", "failed", "-let tax = 19;", "+let tax = 7;",
         "The tax was wrong.",
     ] {
         assert!(text.contains(words), "no {words} in {text}");

@@ -185,26 +185,8 @@ mod tests {
     #[test]
     fn a_rule_that_is_not_understood_is_an_error_that_says_why() {
         let bad = [
-            "",
-            " ",
-            "*",
-            "Bash(",
-            "Bash()",
-            "Bash(:*)",
-            "Bash(git push:*",
-            "Bash( git:*)",
-            "Bash(git *)",
-            "Bash(a && b:*)",
-            "Bash('git':*)",
-            "Write(/x)",
-            "mcp__*",
-            "mcp__",
-            "mcp__a__*",
-            "Ba sh",
-            "Bash)",
-            "bash",
-            "Wirte",
-            "WebFetch(domain:x)",
+            "", " ", "*", "Bash(", "Bash()", "Bash(:*)", "Bash(git push:*", "Bash( git:*)", "Bash(git *)", "Bash(a && b:*)",
+            "Bash('git':*)", "Write(/x)", "mcp__*", "mcp__", "mcp__a__*", "Ba sh", "Bash)", "bash", "Wirte", "WebFetch(domain:x)",
         ];
         for rule in bad {
             let error = rule.parse::<ToolRule>().expect_err(rule);

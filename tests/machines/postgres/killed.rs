@@ -10,20 +10,8 @@ use crate::support::{World, in_parallel, needs, output, points_of_every_run, str
 
 /// The calls that change something, here or in the database.
 const CALLS: [&str; 14] = [
-    "openat",
-    "openat2",
-    "write",
-    "sendto",
-    "recvfrom",
-    "connect",
-    "fsync",
-    "renameat2",
-    "linkat",
-    "unlinkat",
-    "mkdirat",
-    "flock",
-    "utimensat",
-    "fdatasync",
+    "openat", "openat2", "write", "sendto", "recvfrom", "connect", "fsync", "renameat2", "linkat", "unlinkat", "mkdirat", "flock",
+    "utimensat", "fdatasync",
 ];
 
 /// A host with a question that it has told, and an offer for it.

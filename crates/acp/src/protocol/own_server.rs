@@ -20,23 +20,8 @@ pub struct OwnServer {
 
 /// The variables that the server reads: the run, the place of the run in a trace, the user's folders, and the operator's configuration.
 const READ: [&str; 17] = [
-    "ASKBOX_DIR",
-    "ASKBOX_WORKFLOW_ID",
-    "WORKFLOW_ID",
-    "ASKBOX_SESSION_ID",
-    "ASKBOX_RUN",
-    FENCE,
-    NONCE,
-    TRACEPARENT,
-    TRACESTATE,
-    "HOME",
-    "PATH",
-    "USER",
-    "LOGNAME",
-    "ASKBOX_CONFIG",
-    "XDG_CONFIG_HOME",
-    "XDG_STATE_HOME",
-    CONFIG_DIR,
+    "ASKBOX_DIR", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID", "ASKBOX_RUN", FENCE, NONCE, TRACEPARENT, TRACESTATE, "HOME",
+    "PATH", "USER", "LOGNAME", "ASKBOX_CONFIG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", CONFIG_DIR,
 ];
 
 impl OwnServer {

@@ -215,19 +215,8 @@ mod tests {
             assert!(bash("Bash(git:*)", command, Sense::Allows), "{command}");
         }
         for command in [
-            "gitx",
-            "git; ls",
-            "git $(ls)",
-            "git \"$(ls)\"",
-            "git `ls`",
-            "git > f",
-            "git & ls",
-            "X=1 git",
-            "(git)",
-            "git 'x",
-            "git \\\nls",
-            "",
-            " ",
+            "gitx", "git; ls", "git $(ls)", "git \"$(ls)\"", "git `ls`", "git > f", "git & ls", "X=1 git", "(git)", "git 'x", "git \\\nls",
+            "", " ",
         ] {
             assert!(!bash("Bash(git:*)", command, Sense::Allows), "{command}");
         }

@@ -20,13 +20,7 @@ const LONGEST_DEATH: Duration = Duration::from_secs(5);
 
 /// Variables that name a mailbox or a run. A request names its mailbox itself.
 const OF_ASKBOX: [&str; 8] = [
-    "ASKBOX_DIR",
-    "ASKBOX_RUN",
-    "ASKBOX_NONCE",
-    "ASKBOX_ROUND",
-    "ASKBOX_SESSION_ID",
-    "ASKBOX_WORKFLOW_ID",
-    "WORKFLOW_ID",
+    "ASKBOX_DIR", "ASKBOX_RUN", "ASKBOX_NONCE", "ASKBOX_ROUND", "ASKBOX_SESSION_ID", "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID",
     "CLAUDE_CODE_SESSION_ID",
 ];
 

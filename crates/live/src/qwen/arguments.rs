@@ -35,24 +35,8 @@ const WITH_VALUE: [&str; 27] = [
 
 /// Options of a session that nobody attends, or that has such files already.
 const APART: [&str; 18] = [
-    "--acp",
-    "--experimental-acp",
-    "--help",
-    "--input-file",
-    "--input-format",
-    "--json-fd",
-    "--json-file",
-    "--json-schema",
-    "--list-extensions",
-    "--output-format",
-    "--prompt",
-    "--version",
-    "-h",
-    "-l",
-    "-o",
-    "-p",
-    "-v",
-    "--",
+    "--acp", "--experimental-acp", "--help", "--input-file", "--input-format", "--json-fd", "--json-file", "--json-schema",
+    "--list-extensions", "--output-format", "--prompt", "--version", "-h", "-l", "-o", "-p", "-v", "--",
 ];
 
 /// True if these arguments begin a session at the terminal. In doubt, they do not: a word that is not the value of a known option is

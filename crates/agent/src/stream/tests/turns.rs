@@ -9,19 +9,8 @@ fn a_turn_with_tools_becomes_events_receipts_and_a_result() {
     assert_eq!(
         types(&all),
         [
-            "started",
-            "thinking",
-            "text",
-            "tool_call",
-            "tool_result",
-            "tool_call",
-            "tool_call",
-            "tool_result",
-            "tool_result",
-            "tool_call",
-            "tool_result",
-            "text",
-            "result"
+            "started", "thinking", "text", "tool_call", "tool_result", "tool_call", "tool_call", "tool_result", "tool_result", "tool_call",
+            "tool_result", "text", "result"
         ]
     );
     let receipts = all.iter().filter_map(|s| match s {

@@ -47,17 +47,7 @@ pub fn sync_filesystem(folder: &File) -> Result<()> {
 pub fn tells_all_changes(folder: &OwnedFd) -> bool {
     // NFS, SMB 1 to 3, 9P, AFS, Ceph, Coda, FUSE, and the shared folders of virtual machines. The numbers are from linux/magic.h.
     const ELSEWHERE: [u64; 11] = [
-        0x6969,
-        0x517B,
-        0xFF53_4D42,
-        0xFE53_4D42,
-        0x0102_1997,
-        0x5346_414F,
-        0x6B41_4653,
-        0x00C3_6400,
-        0x7375_7245,
-        0x6573_5546,
-        0x786F_4256,
+        0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x0102_1997, 0x5346_414F, 0x6B41_4653, 0x00C3_6400, 0x7375_7245, 0x6573_5546, 0x786F_4256,
     ];
     rustix::fs::fstatfs(folder).is_ok_and(|stat| u64::try_from(stat.f_type).is_ok_and(|kind| !ELSEWHERE.contains(&(kind & 0xFFFF_FFFF))))
 }
