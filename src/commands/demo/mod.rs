@@ -2,17 +2,16 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `story` | the steps |
+//! | `story` | the steps, and the runs of the agent |
 //! | `stage` | the temporary folder and its environment |
 //! | `agent` | the scripted agent: its words, its commands and its protocol |
 //! | `scripted_api` | stands in for the model of `ask-agent` with `--agent` |
-//! | `agent_runs`, `watcher_process` | the processes of the demo |
+//! | `watcher_process` | the watcher of the demo |
 //! | `narration` | the parts that the person sees, and the person's answer |
 
 #![allow(clippy::disallowed_methods, reason = "the demo writes a temporary folder of its own, outside of any mailbox")]
 
 pub mod agent;
-mod agent_runs;
 mod narration;
 mod scripted_api;
 mod stage;

@@ -1,19 +1,28 @@
 //! The demo from beginning to end, in five steps.
 
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::commands::demo::agent_runs::{TIME_LIMIT, first_run, follow_second_run};
-use crate::commands::demo::narration::{Reaction, ask, command, file, heading, print, wants_to_go_on, what_next};
+use askbox_inbox as inbox;
+
+use crate::commands::demo::narration::{Reaction, ask, command, event, file, heading, print, wants_to_go_on, what_next};
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
 use crate::commands::demo::{agent, scripted_api};
+use askbox_agent::claude::{self, Invocation};
+use askbox_agent::stream::Interpreter;
+use askbox_agent::stream::lines::BoundedLines;
+use askbox_agent::{Event, StreamItem};
 use askbox_cli::args::askbox_args::Demo;
 use askbox_cli::program;
-use askbox_inbox as inbox;
-use askbox_mailbox::{Folder, IoContext, Mailbox, Result, RoundAt, RoundId, WorkflowId, list, read_question, round, text};
-use askbox_run::record;
+use askbox_mailbox::{
+    Error, Folder, FolderWatch, IoContext, Lock, Mailbox, Result, RoundAt, RoundId, SessionId, WorkflowId, list, read_question, round,
+    text, time,
+};
+use askbox_run::view::tail::EventTail;
+use askbox_run::{Standing, Teller, record};
 
 /// The agent's pause between two steps if a person watches, in milliseconds.
 const PACE: u64 = 500;
@@ -171,4 +180,65 @@ fn listing(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let mut names: Vec<_> = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     print(&format!("   {}\n", names.join("  ")))
+}
+
+/// The maximum time that the relaunched agent may take.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// The first run, started as a user would start it.
+fn first_run(stage: &Stage) -> Result<()> {
+    let session = SessionId::generate();
+    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args(stage.agent_args.iter().copied());
+    let mut child =
+        stage.command(&call.program).args(&call.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().io("launch", &call.program)?;
+    if let Some(mut input) = child.stdin.take() {
+        let message = claude::user_message(&SessionId::generate().to_string(), agent::TASK);
+        input.write_all(message.as_bytes()).io("write to", "the agent")?;
+    }
+    let mut interpreter = Interpreter::new();
+    let mut lines = BoundedLines::new(child.stdout.take().map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read>, |o| Box::new(o)));
+    let mut failed = true;
+    while let Some(line) = lines.next_line().io("read", "the agent's output")? {
+        for item in interpreter.feed(&line) {
+            match item {
+                StreamItem::Event(kind) => event(&Event { seq: 1, at: time::now(), kind })?,
+                StreamItem::TurnEnded(turn) => failed = turn.is_error,
+                _ => {}
+            }
+        }
+    }
+    succeeded(child.wait().io("wait for", &call.program)?, "the demo's agent")?;
+    if failed { Err(Error::failed("a command of the demo's agent failed", "see its output above")) } else { Ok(()) }
+}
+
+/// Shows the events of the relaunched agent until its round is over.
+fn follow_second_run(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
+    let folder = record::folder(mailbox, round, 1);
+    let folder_watch = FolderWatch::new(&folder)?;
+    let deadline = Instant::now() + TIME_LIMIT;
+    let mut events = EventTail::new(folder.join("events.jsonl"));
+    loop {
+        // The status is read before the events, so that none of the last events is missed.
+        let status = Teller::of_states(mailbox).of_workflow(&round.workflow)?;
+        while let Some((_, read)) = events.next_event()? {
+            event(&read)?;
+        }
+        match status.state {
+            Standing::Delivered => {
+                // The supervisor writes the audit log's last line once the round is closed, and releases its lock at its end.
+                while Lock::is_held(&record::lock_path(mailbox, round))? && Instant::now() < deadline {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                return Ok(());
+            }
+            Standing::Answered | Standing::Running | Standing::Orphaned if Instant::now() < deadline => {
+                folder_watch.wait(Duration::from_millis(100));
+            }
+            state => {
+                let why = status.why.unwrap_or_else(|| "it took too long".into());
+                let problem = format!("the relaunched agent is {}: {why}", state.word());
+                return Err(Error::failed(problem, format!("see its output in {}", folder.display())));
+            }
+        }
+    }
 }

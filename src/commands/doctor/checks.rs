@@ -10,9 +10,7 @@ use crate::commands::doctor::checkup::Checkup;
 use crate::commands::doctor::installation::page;
 #[cfg(feature = "sync")]
 use crate::commands::doctor::installation::sync;
-use crate::commands::doctor::installation::{
-    acp_agents, agent, claude_files, codex, dialogs, login, peers, promises, setup, targets, traces,
-};
+use crate::commands::doctor::installation::{acp_agents, agent, claude_files, codex, dialogs, login, peers, promises, setup, targets};
 use crate::commands::doctor::mailbox_files::{files, history};
 use crate::commands::doctor::workflows::{documents, hold_ups, waits};
 use askbox_cli::{columns, program};
@@ -159,7 +157,7 @@ const CHECKS: &[Check] = &[
         .says("paused, full_disk, read_only, watcher_hangs")
         .of(OpenRound),
     row("news", "the events that are to be told", targets::news_wait).says("news_wait").with(Configuration),
-    row("traces", "the tally of the spans", traces::look).says("no_traces, no_secret, open_secret").with(Configuration),
+    row("traces", "the tally of the spans", targets::traces).says("no_traces, no_secret, open_secret").with(Configuration),
     row("files", "owners, modes, links and names in the mailbox", files::look)
         .says("no_folder, no_file, link, owner, mode, stray, leftover, half_done")
         .of(Workflow),

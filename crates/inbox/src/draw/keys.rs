@@ -70,7 +70,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
         Place::List if !app.waiting.marked.is_empty() => {
             vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
         }
-        Place::List if app.waiting.shown().is_empty() => {
+        Place::List if app.waiting.shown.is_empty() => {
             with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter")])
         }
         Place::List => {

@@ -29,7 +29,7 @@ const WITH_PROJECT: usize = 44;
 /// Draws the list. Says whether the row under the cursor is on the screen.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Shown {
     let columns = usize::from(area.width);
-    let shown = app.waiting.shown();
+    let shown = &app.waiting.shown;
     let mut lines = above(app, columns);
     let rows = usize::from(area.height).saturating_sub(lines.len());
     app.waiting.page.set(isize::try_from(rows).unwrap_or(1).max(1));
@@ -37,7 +37,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
     let visible = &shown[from.min(shown.len())..shown.len().min(from + rows)];
     let cells: Vec<_> = visible.iter().map(|row| Cells::of_row(row, app, clock)).collect();
     let widths = Widths::fitting(&cells, columns);
-    let search = Search::new(app.waiting.filter());
+    let search = Search::new(&app.waiting.filter);
     for (n, (row, cells)) in visible.iter().zip(&cells).enumerate() {
         let y = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         app.targets.borrow_mut().add(Rect { y, height: 1, ..area }, Target::Row(row.address.clone()));
@@ -61,7 +61,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> 
 
 /// The number of rows that the whole list takes.
 pub fn wanted(app: &App<'_>, columns: u16) -> u16 {
-    u16::try_from(app.waiting.shown().len() + above(app, columns.into()).len()).unwrap_or(u16::MAX)
+    u16::try_from(app.waiting.shown.len() + above(app, columns.into()).len()).unwrap_or(u16::MAX)
 }
 
 /// The lines above the questions.
@@ -75,7 +75,7 @@ fn nothing(app: &App<'_>) -> Vec<&'static str> {
     if app.waiting.is_behind() {
         return vec!["reading …"];
     }
-    if !app.waiting.filter().is_empty() {
+    if !app.waiting.filter.is_empty() {
         return vec!["No question has these words. Esc shows all."];
     }
     vec!["", "A new question appears here by itself.", "Tab shows what became of the answered ones."]
@@ -93,7 +93,7 @@ fn head(app: &App<'_>, columns: usize) -> Line<'static> {
         1 => " · 1 waits for an event, not for you".to_owned(),
         n => format!(" · {n} wait for events, not for you"),
     };
-    let (shown, filter) = (app.waiting.shown().len(), app.waiting.filter());
+    let (shown, filter) = (app.waiting.shown.len(), &app.waiting.filter);
     let position = if shown > 1 { format!("{}/{shown}", app.waiting.at + 1) } else { shown.to_string() };
     let position = match (filter.is_empty(), shown) {
         (false, _) => format!(" · {position} with \"{filter}\""),

@@ -5,8 +5,7 @@
 //! | `list` | the waiting questions |
 //! | `question` | one whole question, with the answer below it |
 //! | `answer` | the current answer, with options, words and the review of a batch |
-//! | `outcomes` | the answered questions and their state |
-//! | `log` | the log of a run |
+//! | `outcomes` | the answered questions and their state, and the log of a run |
 //! | `keys` | the keys that work now |
 //! | `clock` | times in words, and how long the words stay right |
 //! | `markdown` | the context of a question as styled lines |
@@ -16,7 +15,6 @@ mod answer;
 mod clock;
 mod keys;
 mod list;
-mod log;
 mod markdown;
 mod outcomes;
 mod pieces;
@@ -110,7 +108,7 @@ fn parts(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Sho
         }
         Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes, &mut app.targets.borrow_mut()),
         Place::Log(pane, _) => {
-            log::draw(frame, body, pane);
+            outcomes::log(frame, body, pane);
             Shown::Whole
         }
     };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
-use crate::money::workflow_cost;
+use crate::money::used;
 use crate::story::{OpenWorkflows, Story, Teller};
 use askbox_mailbox::family::lineage::{Family, Kin, Links};
 use askbox_mailbox::{
@@ -328,7 +328,7 @@ impl<'a> Forest<'a> {
         let open = self.open.as_ref().and_then(|open| open.story(self.teller, &workflow));
         let open = open.or_else(|| self.is_open(&workflow).then(|| self.teller.at_a_glance(&workflow)));
         let status = open.unwrap_or_else(|| self.teller.of_closed(&workflow));
-        let cost = workflow_cost::of_workflow(self.mailbox, &workflow).unwrap_or_default();
+        let cost = used::cost(self.mailbox, &workflow).unwrap_or_default();
         let parent = self.kin(&workflow).parent;
         Node { status, parent, depth, in_ring, workflow_cost_usd: cost, tree_cost_usd: cost }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::gc::pass::{GONE, Gc, gone, named};
 use crate::gc::{open_workflows, round_files};
-use crate::money::{workflow_cost, workflow_time};
+use crate::money::used;
 use askbox_mailbox::{
     Error, Folder, IoContext, Lock, QuestionId, Result, RoundId, WorkflowId, WorkflowLock, attachments, children, disk, lineage, list,
     read_question, recent_rounds, round,
@@ -22,9 +22,9 @@ impl Gc<'_> {
         // If a document has changed since the selection, it stays.
         let still = |r: &RoundId| self.is_old(&self.mailbox.round(Folder::Closed, r)) && !named.contains(&r.question);
         let rounds: Vec<RoundId> = questions.iter().map(round).filter(still).collect();
-        disk::untouch(&workflow_time::path(self.mailbox, lock.workflow()))?;
+        disk::untouch(&used::times_path(self.mailbox, lock.workflow()))?;
         if goes_on {
-            workflow_cost::carry(self.mailbox, lock, &rounds)?;
+            used::carry(self.mailbox, lock, &rounds)?;
         }
         for round in rounds {
             if let Err(e) = self.remove_round(lock, &round) {
@@ -79,8 +79,8 @@ impl Gc<'_> {
             _ => !is_folder && name.parse().is_ok_and(|child: WorkflowId| gone.contains(&child)),
         };
         disk::untouch(&recent_rounds::path(self.mailbox, workflow))?;
-        disk::untouch(&workflow_cost::path(self.mailbox, workflow))?;
-        disk::untouch(&workflow_time::path(self.mailbox, workflow))?;
+        disk::untouch(&used::cost_path(self.mailbox, workflow))?;
+        disk::untouch(&used::times_path(self.mailbox, workflow))?;
         disk::remove_known(&self.mailbox.runs_of_workflow(workflow), &known).map(drop)
     }
 

@@ -17,7 +17,7 @@ use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
 use crate::attempt::record::{self, Run};
 use crate::money::day::Day;
-use crate::money::{costs, workflow_cost, workflow_time};
+use crate::money::{costs, used};
 use askbox_agent::claude::Invocation;
 use askbox_config::{Config, Limits};
 use askbox_mailbox::{Lock, Mailbox, Result, WorkflowId, lineage, time};
@@ -72,7 +72,7 @@ impl Allowance {
         }
         let left_of_round = limits.first().map(|limit| limit.left);
         if workflow_cost > 0.0 {
-            let left = workflow_cost - workflow_cost::of_workflow(mailbox, &run.workflow_id)?;
+            let left = workflow_cost - used::cost(mailbox, &run.workflow_id)?;
             limits.push(Limit { key: "limits.workflow_cost", limit: workflow_cost, left });
         }
         let tree = Self::of_tree(mailbox, config, &run.workflow_id)?;
@@ -167,11 +167,11 @@ impl Tree {
 
     /// US dollars of all its runs that have ended.
     pub fn cost(&self, mailbox: &Mailbox) -> Result<f64> {
-        self.members.iter().try_fold(0.0, |sum, member| Ok(sum + workflow_cost::of_workflow(mailbox, member)?))
+        self.members.iter().try_fold(0.0, |sum, member| Ok(sum + used::cost(mailbox, member)?))
     }
 
     /// The time that the tree has been at work. No run counts for more than `longest`.
     pub fn time(&self, mailbox: &Mailbox, longest: Duration) -> Result<Duration> {
-        workflow_time::of_workflows(mailbox, &self.members, longest)
+        used::time_at_work(mailbox, &self.members, longest)
     }
 }

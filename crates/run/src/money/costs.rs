@@ -62,7 +62,8 @@ pub struct Book {
     mailbox: Mailbox,
     blank: Booking,
     turns: u32,
-    total: Option<f64>,
+    /// US dollars so far; `None` if the agent reported none.
+    pub total: Option<f64>,
     /// The turns after [`SINGLE_TURNS`], added up in one booking that [`Book::close`] writes.
     rest: Option<Booking>,
     /// The bookings that could not be written, for example because the disk is full. [`Book::close`] tries again.
@@ -141,11 +142,6 @@ impl Book {
             !is_booked
         })?;
         if is_booked { Ok(()) } else { self.write(turn) }
-    }
-
-    /// US dollars so far; `None` if the agent reported none.
-    pub fn total(&self) -> Option<f64> {
-        self.total
     }
 }
 
@@ -280,7 +276,7 @@ pub fn catch_up(mailbox: &Mailbox, run: &Run) -> Result<Option<f64>> {
             Ok(()) => {}
         }
     }
-    Ok(book.total())
+    Ok(book.total)
 }
 
 #[cfg(test)]
@@ -376,7 +372,7 @@ mod tests {
         disk::open_append(&path).unwrap().write_all(b"{\"at\":\"20").unwrap();
         book.close().unwrap();
         book.close().unwrap();
-        assert_eq!((of_day(&mailbox, day).unwrap(), book.total()), (3.25, Some(3.0)));
+        assert_eq!((of_day(&mailbox, day).unwrap(), book.total), (3.25, Some(3.0)));
         let sums = of_day_by_attempt(&mailbox, day, &[run.id()], day).unwrap();
         assert_eq!(sums.get(&run.id()), Some(&3.25), "with the one that was booked before");
     }

@@ -12,13 +12,9 @@
 //! | `budget` | the money and the time that a launch may use |
 //! | `day` | the day's limit, and how much of it is spent or reserved |
 //! | `costs` | the bookings of a day, and the sums of rounds and workflows |
-//! | `workflow_cost` | the cost of a workflow, from its newest rounds and a sum |
-//! | `workflow_time` | the times when a workflow was at work |
-//! | `past_rounds` | what past rounds add up to, without reading their records |
+//! | `used` | the cost of a workflow and the times when it was at work, from its newest rounds and a sum of the past ones |
 
 pub mod budget;
 pub mod costs;
 pub mod day;
-mod past_rounds;
-pub mod workflow_cost;
-pub mod workflow_time;
+pub mod used;

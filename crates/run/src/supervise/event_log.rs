@@ -89,7 +89,7 @@ impl<'a> EventLog<'a> {
         }
         let seq = self.append(at, &kind).unwrap_or_else(|e| {
             self.failed.get_or_insert(e);
-            self.writer.as_ref().map_or(0, EventWriter::last_seq)
+            self.writer.as_ref().map_or(0, |writer| writer.last_seq)
         });
         self.generating = None;
         self.partial.clear();
@@ -114,8 +114,8 @@ impl<'a> EventLog<'a> {
         }
         // Without room for events, the next text would have the same `seq`, and a piece of one could not be told from a piece of the
         // other.
-        if let Some(writer) = self.writer.as_ref().filter(|writer| !text.is_empty() && writer.size() < ROOM) {
-            let (seq, at) = (writer.last_seq(), time::now());
+        if let Some(writer) = self.writer.as_ref().filter(|writer| !text.is_empty() && writer.size < ROOM) {
+            let (seq, at) = (writer.last_seq, time::now());
             let kind = self.partial.add(seq, at, text);
             (self.observe)(&Event { seq, at, kind });
         }
@@ -160,14 +160,14 @@ impl<'a> EventLog<'a> {
         let path = path(self.mailbox, &self.run);
         let noted = self.left_out_noted;
         let writer = self.writer()?;
-        if writer.size() < room_for(kind) {
-            let (seq, bytes) = (writer.append(at, kind).io("write", path)?, writer.size());
+        if writer.size < room_for(kind) {
+            let (seq, bytes) = (writer.append(at, kind).io("write", path)?, writer.size);
             if let Some(activity) = &mut self.activity {
                 activity.wrote(seq, at, kind, bytes);
             }
             return Ok(seq);
         }
-        let last_seq = writer.last_seq();
+        let last_seq = writer.last_seq;
         if !noted {
             let text = format!("{} MiB of events: texts, thoughts and tool calls of this attempt are no longer recorded", ROOM >> 20);
             writer.append(at, &EventKind::Note { text: text.into() }).io("write", path)?;

@@ -79,7 +79,8 @@ impl Rung {
 pub struct Ladder {
     /// The request.
     pub request: StopRequest,
-    rung: Rung,
+    /// The current rung.
+    pub rung: Rung,
     /// When to interrupt the agent, while it writes or thinks on the boundary.
     interrupt_at: Option<Instant>,
     /// True if text gets the whole grace too, because it is the report that was asked for.
@@ -123,11 +124,6 @@ impl Ladder {
         let mut ladder = Self { request, rung, interrupt_at: None, wants_text: false, until: None };
         ladder.wait(now);
         ladder
-    }
-
-    /// The current rung.
-    pub fn rung(&self) -> Rung {
-        self.rung
     }
 
     /// When the next rung is due; `None` on the last one.
@@ -177,7 +173,7 @@ mod tests {
     fn a_tool_in_flight_gets_its_grace_before_the_interrupt() {
         let start = Instant::now();
         let mut ladder = Ladder::begin(request(false), Doing::ToolCall, start);
-        assert_eq!(ladder.rung(), Rung::Boundary);
+        assert_eq!(ladder.rung, Rung::Boundary);
         assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(29)), None);
         assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(30)), Some(Rung::Terminate));
         assert_eq!(ladder.climb(Doing::ToolCall, start + Duration::from_secs(36)), Some(Rung::Kill));
@@ -189,7 +185,7 @@ mod tests {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut ladder = Ladder::begin(request(false), Doing::Writing, start);
-        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Boundary, Some(at(500))));
+        assert_eq!((ladder.rung, ladder.deadline()), (Rung::Boundary, Some(at(500))));
         assert_eq!(ladder.clone().climb(Doing::Writing, at(500)), Some(Rung::Interrupt));
         // A call that began just before the request gets the grace, and after it the hook gets its time.
         assert_eq!(ladder.climb(Doing::ToolCall, at(200)), None);
@@ -211,7 +207,7 @@ mod tests {
     fn a_program_gets_its_grace_after_sigterm() {
         let start = Instant::now();
         let mut ladder = Ladder::of_program(request(false), start);
-        assert_eq!((ladder.rung(), ladder.deadline()), (Rung::Terminate, Some(start + Duration::from_secs(30))));
+        assert_eq!((ladder.rung, ladder.deadline()), (Rung::Terminate, Some(start + Duration::from_secs(30))));
         assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(29)), None);
         assert_eq!(ladder.climb(Doing::Writing, start + Duration::from_secs(30)), Some(Rung::Kill));
         assert_eq!(Ladder::of_program(request(true), start).deadline(), Some(start + TERM_GRACE));
@@ -219,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_urgent_request_does_not_wait_for_a_tool() {
-        assert_eq!(Ladder::begin(request(true), Doing::ToolCall, Instant::now()).rung(), Rung::Terminate);
-        assert_eq!(Ladder::begin(request(true), Doing::Writing, Instant::now()).rung(), Rung::Interrupt);
+        assert_eq!(Ladder::begin(request(true), Doing::ToolCall, Instant::now()).rung, Rung::Terminate);
+        assert_eq!(Ladder::begin(request(true), Doing::Writing, Instant::now()).rung, Rung::Interrupt);
     }
 }

@@ -41,7 +41,6 @@ pub mod ladder;
 pub mod ownership;
 pub mod run_message;
 pub(crate) mod start_agent;
-pub(crate) mod start_program;
 pub(crate) mod started_agent;
 pub mod stop;
 pub mod supervisor;

@@ -1,16 +1,21 @@
-//! Turns a claimed attempt into an agent that has received its first message.
+//! Turns a claimed attempt into an agent that has received its first message, into a program that has its round on standard input, or
+//! into an adapter of askbox that talks with an agent in the agent's own protocol: `askbox-acp`.
 //!
 //! Checks that the agent program knows the role (the agent definition) that the run asks for.
 //!
 //! `claude --agent NAME` with an unknown name runs without that role's rules and with all tools, and does not report it. So the
 //! supervisor asks for the known names before it sends the message, when no model has cost anything yet. Only the agent program knows
 //! all names: the built-in ones, those of plugins, and those of its own arguments.
+//!
+//! A program may act before it reads anything, and an adapter may start the agent. So the attempt's record is durable before the program
+//! starts, and not only before it has its input, as for an agent.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::attempt::auto_choice::AutoChoice;
+use crate::attempt::once;
 use crate::attempt::record::Begin;
 use crate::attempt::suspended_call::{self, Told};
 use crate::claim::plan;
@@ -20,15 +25,17 @@ use crate::process::launch::{self, Handed, SessionStart};
 use crate::process::own_programs::HiddenBy;
 use crate::process::permitted::{self, WorkFolder};
 use crate::process::programs;
-use crate::prompt::{message, templates};
+use crate::prompt::{message, round_input, templates};
 use crate::supervise::hooks::{self, HeldCalls, Waits};
 use crate::supervise::ownership::OwnedAttempt;
 use crate::supervise::started_agent::{self, Launch, RunningAgent, Started};
 use askbox_agent::claude::{self, Invocation};
-use askbox_agent::output::AgentOutput;
+use askbox_agent::events::EventKind;
+use askbox_agent::output::{AdapterOutput, AgentOutput};
+use askbox_agent::program::ProgramOutput;
 use askbox_agent::stream::Interpreter;
 use askbox_config::{Config, Runner, RunnerKind};
-use askbox_mailbox::disk::Staged;
+use askbox_mailbox::disk::{self, Staged};
 use askbox_mailbox::documents::question::Content;
 use askbox_mailbox::{Error, Mailbox, QuestionDocument, Result, text};
 
@@ -184,6 +191,55 @@ pub fn unknown_role(role: &str, answer: &Value) -> Option<String> {
         known.push("…".into());
     }
     Some(format!("there is no agent `{}`; known here: {}", text::excerpt(role, 80), known.join(", ")))
+}
+
+/// Launches the program of an attempt and gives it its round.
+pub(super) fn program(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
+    let Launch { mailbox, config, attempt, log, sources, channel } = launch;
+    attempt.refuse_choices("is a program, which has none", "start it without that choice, or under an id that another runner runs")?;
+    let folder = permitted::of_launch(config, &attempt.run)?;
+    let (document, handed) = attempt.begin_durably(mailbox, config)?;
+    let run = &attempt.run;
+    let input = round_input::of(mailbox, &document, run)?;
+    let file = run.folder(mailbox).join(round_input::FILE);
+    disk::touch_folder(&run.folder(mailbox))?;
+    disk::replace_ahead(&file, input.as_bytes())?;
+    let call = launch::program_call(mailbox, run, runner, &handed, &file);
+    let spawned = started_agent::spawn((mailbox, config, run), &call, &folder, SessionStart::New, RunnerKind::Program)?;
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
+    once::in_words(mailbox, &run.round()).into_iter().for_each(|words| log.note(words));
+    log.event(EventKind::Started {
+        session_id: run.session_id.to_string().into(),
+        model: "".into(),
+        version: "".into(),
+        permission_mode: "".into(),
+        cwd: folder.path().display().to_string().into(),
+        resumed: None,
+        program: call.program.file_name().map(|name| text::file_name(name).into()),
+    });
+    let mut agent = RunningAgent::connect(mailbox, run, spawned, AgentOutput::Program(ProgramOutput::default()), sources, channel, log);
+    agent.say(&input);
+    agent.close_input();
+    Ok(Started { agent, held_message: None, max_turns: None })
+}
+
+/// Launches the adapter of an attempt. It reads the records of the attempt, opens the session and makes the first message by itself.
+pub(super) fn adapter(launch: Launch<'_, '_>, runner: &Runner) -> Result<Started> {
+    let Launch { mailbox, config, attempt, log, sources, channel } = launch;
+    let fix = "choose it in the agent's own settings, and start without that choice";
+    attempt.refuse_choices("speaks ACP, which has no way to choose one", fix)?;
+    programs::of_runner(runner)?;
+    let adapter = programs::adapter()?;
+    let folder = permitted::of_launch(config, &attempt.run)?;
+    let (_, handed) = attempt.begin_durably(mailbox, config)?;
+    let run = &attempt.run;
+    let call = launch::adapter_call(mailbox, run, runner, &handed, &adapter);
+    let spawned = started_agent::spawn((mailbox, config, run), &call, &folder, SessionStart::New, RunnerKind::Acp)?;
+    run.begin_why.iter().for_each(|why| log.note(why.clone()));
+    let output = AgentOutput::Adapter(AdapterOutput::default());
+    let agent = RunningAgent::connect(mailbox, run, spawned, output, sources, channel, log);
+    let max_turns = Some(config.limits.turns).filter(|turns| *turns > 0);
+    Ok(Started { agent, held_message: None, max_turns })
 }
 
 #[cfg(test)]

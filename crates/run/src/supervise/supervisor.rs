@@ -16,8 +16,8 @@ use crate::supervise::attend::conclusion::Attended;
 use crate::supervise::event_log::EventLog;
 use crate::supervise::ownership::{Attempt, Owned, OwnedAttempt};
 use crate::supervise::run_message::{self, Stopper};
+use crate::supervise::start_agent;
 use crate::supervise::started_agent::{Launch, Started};
-use crate::supervise::{start_agent, start_program};
 use askbox_agent::events::Event;
 use askbox_config::{Config, EXEC, RunnerKind};
 use askbox_mailbox::{Error, Folder, Mailbox, Result, disk, read_question, workflows};
@@ -75,7 +75,7 @@ pub fn supervise(
     attempt = attempt.put_on_record(mailbox)?;
     end_what_is_left(&attempt.run, &mut log);
     last_event.into_iter().for_each(|event| log.event(event));
-    attempt.run.cost_usd = log.book.total();
+    attempt.run.cost_usd = log.book.total;
     attempt.run.agent_version = log.agent_version.clone();
     let run = finish(mailbox, config, &attempt.run, &allowance.named(ending), &mut log)?;
     log.failure(&run);
@@ -162,7 +162,7 @@ pub(crate) fn start(launch: Launch<'_, '_>, allowance: &Allowance) -> Result<Sta
     launch.attempt.run.runner = name;
     match runner.kind {
         RunnerKind::Claude => start_agent::start(launch, &runner, allowance),
-        RunnerKind::Program => start_program::program(launch, &runner),
-        RunnerKind::Acp => start_program::adapter(launch, &runner),
+        RunnerKind::Program => start_agent::program(launch, &runner),
+        RunnerKind::Acp => start_agent::adapter(launch, &runner),
     }
 }

@@ -19,7 +19,7 @@ use askbox_mailbox::transitions::settle;
 use askbox_mailbox::{
     Due, Error, Folder, Mailbox, Question, QuestionDocument, RoundId, disk, lineage, list, recent_rounds, text, thread, time, timers,
 };
-use askbox_run::money::workflow_cost;
+use askbox_run::money::used;
 use askbox_run::{archive, asking, log};
 
 /// The number of questions that the start-up sweep reads between two looks at the channel.
@@ -226,7 +226,7 @@ fn make_lists(mailbox: &Mailbox) {
     let folders = disk::entries(&mailbox.folder(Folder::Runs)).into_iter().flatten().flatten();
     for workflow in folders.filter_map(|entry| entry.name.to_str()?.parse().ok()) {
         if !recent_rounds::recent(mailbox, &workflow).are_all {
-            let _ = workflow_cost::of_workflow(mailbox, &workflow);
+            let _ = used::cost(mailbox, &workflow);
         }
     }
 }

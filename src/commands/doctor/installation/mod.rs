@@ -11,8 +11,7 @@
 //! | `page` | the devices that may answer on the web page |
 //! | `asked` | a program that is started to ask it something |
 //! | `promises` | what `askbox setup` made, and rules of Claude Code's settings that forbid agents to ask |
-//! | `traces` | the spans of rounds: how many were sent and lost |
-//! | `targets` | the places where people are notified, and when that last worked |
+//! | `targets` | the places where people are notified, and when that last worked; the spans of rounds: how many were sent and lost |
 //! | `claude_files` | the folder, hooks, transcripts and login of `claude` |
 //! | `login` | agents without a login |
 //! | `peers` | other machines whose questions are seen from here |
@@ -34,4 +33,3 @@ pub(super) mod setup;
 #[cfg(feature = "sync")]
 pub(super) mod sync;
 pub(super) mod targets;
-pub(super) mod traces;

@@ -10,8 +10,8 @@ use crate::attempt::ending::Ending;
 use crate::attempt::failure::Class;
 use crate::process::run_processes;
 use crate::prompt::templates;
+use crate::supervise::attend::attendance::LiveRun;
 use crate::supervise::attend::limits::TimeLimit;
-use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::ladder::{Doing, Ladder, Rung, StopRequest};
 use crate::supervise::stop;
 use askbox_agent::claude;
@@ -110,9 +110,9 @@ impl Stopping {
                 live.log.note(format!("stopping: {}", request.why));
                 self.ending = Some(ending);
             }
-            Phase::Stopping(ladder) if request.now && ladder.rung() == Rung::Boundary => {}
+            Phase::Stopping(ladder) if request.now && ladder.rung == Rung::Boundary => {}
             // A program has the grace at SIGTERM, and an urgent request cuts it short.
-            Phase::Stopping(ladder) if request.now && !ladder.request.now && is_program && ladder.rung() == Rung::Terminate => {}
+            Phase::Stopping(ladder) if request.now && !ladder.request.now && is_program && ladder.rung == Rung::Terminate => {}
             Phase::Reporting(_) if request.now => {}
             Phase::Stopping(_) | Phase::Reporting(_) | Phase::Exiting(_) | Phase::Overdue(_) => return,
         }
@@ -140,7 +140,7 @@ impl Stopping {
     }
 
     fn begin(&mut self, live: &mut LiveRun<'_, '_>, ladder: Ladder) {
-        let rung = ladder.rung();
+        let rung = ladder.rung;
         self.phase = Phase::Stopping(ladder);
         stand_on(live, rung);
     }
@@ -181,7 +181,7 @@ impl Stopping {
 
     /// Sends the interrupt again, because it had no effect if it was sent before the turn began.
     pub(super) fn interrupt_again(&self, live: &mut LiveRun<'_, '_>) {
-        if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung() == Rung::Interrupt) {
+        if matches!(&self.phase, Phase::Stopping(ladder) if ladder.rung == Rung::Interrupt) {
             live.agent.say(&claude::interrupt("askbox-stop-begun"));
         }
     }
@@ -191,7 +191,7 @@ impl Stopping {
     pub(super) fn turn_ended(&mut self, live: &mut LiveRun<'_, '_>, cut: bool) -> Option<Untrusted> {
         let can_report = live.agent.kind == RunnerKind::Claude;
         match &self.phase {
-            Phase::Stopping(ladder) if cut && can_report && ladder.request.report && ladder.rung() <= Rung::Interrupt => {
+            Phase::Stopping(ladder) if cut && can_report && ladder.request.report && ladder.rung <= Rung::Interrupt => {
                 let request = StopRequest { now: false, ..ladder.request.clone() };
                 self.ask_for_report(live, request)
             }
