@@ -23,8 +23,9 @@ const INHERIT: &str = "inherit";
 const HEAD: &str = "begin the file with a line `---`, then `name:` and `description:`, then a line `---`, then the prompt";
 
 /// The owner of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Scope {
     /// The project's: `.claude/agents`.
     Project,
@@ -33,8 +34,9 @@ pub enum Scope {
 }
 
 /// How serious a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Level {
     /// The file should define an agent, and does not.
     Error,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent_file::{Agent, Finding, Level, Scope};
+use crate::agent_file::{Agent, Finding, Level};
 use crate::catalog::Catalog;
 use askbox_cli::args::askbox_args::{Agents, WhatOfAgents};
 use askbox_cli::{columns, program};
@@ -42,7 +42,7 @@ fn list(catalog: &Catalog, as_json: bool) -> Result<u8> {
                 text::excerpt(&a.name, 40),
                 text::excerpt(a.model.as_deref().unwrap_or("-"), 24),
                 text::excerpt(&tools_of(a), 40),
-                scope(a).to_owned(),
+                a.scope.to_string(),
                 text::excerpt(a.description.trim(), 60),
             ]
         };
@@ -103,7 +103,7 @@ fn one(catalog: &Catalog, name: &str, as_json: bool) -> Result<u8> {
     let mut rows = vec![
         ("name".to_owned(), agent.name.clone()),
         ("file".into(), agent.file.display().to_string()),
-        ("scope".into(), scope(agent).into()),
+        ("scope".into(), agent.scope.to_string()),
     ];
     rows.extend(agent.shadows.iter().map(|s| ("in place of".into(), s.display().to_string())));
     rows.push(("model".into(), agent.model.clone().unwrap_or_else(|| "-".into())));
@@ -149,19 +149,8 @@ fn place(finding: &Finding) -> String {
 }
 
 fn complain(finding: &Finding) {
-    let word = match finding.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-    };
-    let words = text::one_line(&format!("{word}: {}: {}", place(finding), finding.problem));
+    let words = text::one_line(&format!("{}: {}: {}", finding.level, place(finding), finding.problem));
     program::say(&format!("{words}\nhint: {}\n", text::one_line(&finding.fix)));
-}
-
-fn scope(agent: &Agent) -> &'static str {
-    match agent.scope {
-        Scope::Project => "project",
-        Scope::User => "user",
-    }
 }
 
 /// The tools in the words that claude uses when it describes them to a model.

@@ -20,7 +20,7 @@ impl App<'_> {
     /// word.
     pub(super) fn ask(&mut self, purpose: Purpose, letter: Option<char>) {
         let before = match (purpose, &self.place) {
-            (Purpose::Filter, _) => self.waiting.filter().to_owned(),
+            (Purpose::Filter, _) => self.waiting.filter.clone(),
             (Purpose::DeclineMarked(_), _) => self.waiting.why_declined.clone(),
             (Purpose::Note, Place::Question(opened)) if opened.draft.typed.for_purpose(purpose).is_empty() => opened.draft.note.clone(),
             (_, Place::Question(opened)) => opened.draft.typed.for_purpose(purpose).to_owned(),

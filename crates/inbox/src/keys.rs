@@ -240,7 +240,7 @@ impl App<'_> {
         match key.code {
             KeyCode::Char('q') => return self.leave_unless(is_in_a_word),
             KeyCode::Esc if !self.waiting.marked.is_empty() => self.waiting.marked.clear(),
-            KeyCode::Esc if !self.waiting.filter().is_empty() => self.waiting.clear_filter(),
+            KeyCode::Esc if !self.waiting.filter.is_empty() => self.waiting.clear_filter(),
             KeyCode::Esc => "q leaves the inbox".clone_into(&mut self.said),
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('m') => return self.give_or_take_mouse(),

@@ -39,8 +39,8 @@ pub struct WaitingList {
     /// picture.
     is_stale: bool,
     /// The rows that match the filter, in the order in which they are shown.
-    shown: Vec<Rc<Row>>,
-    filter: String,
+    pub shown: Vec<Rc<Row>>,
+    pub filter: String,
     chosen: Option<Address>,
     /// The position of the chosen row. If that row vanishes, the next one is chosen.
     pub at: usize,
@@ -135,15 +135,6 @@ impl WaitingList {
     pub fn for_events(&self) -> usize {
         // Questions that wait for an event come last.
         self.rows.values().rev().take_while(|row| row.facts.is_event).count()
-    }
-
-    /// The rows that match the filter.
-    pub fn shown(&self) -> &[Rc<Row>] {
-        &self.shown
-    }
-
-    pub fn filter(&self) -> &str {
-        &self.filter
     }
 
     /// Sets the filter, and chooses the first row.
@@ -269,7 +260,7 @@ mod tests {
         }
 
         fn shown(&self) -> Vec<&str> {
-            self.waiting.shown().iter().map(|row| row.address.workflow.as_str()).collect()
+            self.waiting.shown.iter().map(|row| row.address.workflow.as_str()).collect()
         }
 
         fn chosen(&self) -> &str {
@@ -296,7 +287,7 @@ mod tests {
         let mut place = Place::new();
         (0..40).for_each(|n| place.ask(&format!("w{n:02}"), n));
         place.list();
-        assert_eq!((place.waiting.total(), place.waiting.shown().len()), (40, 0));
+        assert_eq!((place.waiting.total(), place.waiting.shown.len()), (40, 0));
         place.read();
         assert_eq!((place.waiting.reads, place.waiting.total(), place.chosen()), (AT_ONCE, 40, "w15"));
         place.read();

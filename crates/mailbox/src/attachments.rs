@@ -22,7 +22,8 @@ pub const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 /// A file to be shown beside a question that is about to be posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachedFile {
-    about: Attachment,
+    /// The file's name, type, size and hash.
+    pub about: Attachment,
     bytes: Vec<u8>,
 }
 
@@ -34,11 +35,6 @@ impl AttachedFile {
     /// or neither text nor an image, or if the name is not the name of a file.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self> {
         Attachment::of(name, &bytes).map(|about| Self { about, bytes })
-    }
-
-    /// The file's name, type, size and hash.
-    pub fn about(&self) -> &Attachment {
-        &self.about
     }
 }
 

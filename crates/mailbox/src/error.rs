@@ -9,7 +9,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every failure of the library. [`Error::exit_code`] is the exit status of the programs, and [`Error::advice`] says what
 /// to do next.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::EnumDiscriminants)]
+#[strum_discriminants(name(Kind), derive(Hash, Serialize, schemars::JsonSchema), serde(rename_all = "snake_case"))]
+#[strum_discriminants(doc = "The kind of an error, for programs: the field `kind` of an error in JSON. More precise than the exit status.")]
 #[non_exhaustive]
 pub enum Error {
     /// The arguments do not make sense. Exit 2.
@@ -131,44 +133,10 @@ impl<W: Into<String>, C: Into<String>> From<(W, C)> for Hint {
     }
 }
 
-/// The kind of an error, for programs: the field `kind` of an error in JSON. More precise than the exit status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The arguments do not make sense.
-    Usage,
-    /// The workflow, question, run or mailbox does not exist.
-    NotFound,
-    /// The current state does not allow it.
-    Conflict,
-    /// A document, a value or an id is not valid.
-    Invalid,
-    /// A newer askbox wrote the document.
-    Newer,
-    /// What is waited for has not come yet.
-    Waiting,
-    /// A system call failed.
-    Io,
-    /// Another process keeps a lock. The command may be repeated.
-    Held,
-    /// Any other failure.
-    Failed,
-}
-
 impl Error {
     /// Returns the kind, for programs.
     pub fn kind(&self) -> Kind {
-        match self {
-            Self::Usage { .. } => Kind::Usage,
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::Conflict { .. } => Kind::Conflict,
-            Self::Invalid { .. } => Kind::Invalid,
-            Self::Newer { .. } => Kind::Newer,
-            Self::Waiting { .. } => Kind::Waiting,
-            Self::Io { .. } => Kind::Io,
-            Self::Held { .. } => Kind::Held,
-            Self::Failed { .. } => Kind::Failed,
-        }
+        self.into()
     }
 
     /// Returns the exit status: 1 failed · 2 usage · 3 not found · 4 conflict · 5 invalid document · 6 still waiting.

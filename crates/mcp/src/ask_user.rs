@@ -112,14 +112,14 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
         // The answer has come since this call looked for one.
         Begun::Answered(_waiter, claim) => return ToolReply::about(desk, mailbox, &claim.round(), QuestionState::Taken(claim)),
     };
-    desk.remember(held.receipt())?;
+    desk.remember(&held.receipt)?;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match held.look(mailbox, &policy, left.min(SLICE), &is_given_up)? {
             Look::Answered(claim) => return ToolReply::about(desk, mailbox, held.round(), QuestionState::Taken(claim)),
             Look::Changed => {
                 held = held.ask_anew(mailbox).map_err(in_words_of_a_tool)?;
-                desk.remember(held.receipt())?;
+                desk.remember(&held.receipt)?;
             }
             Look::Waits | Look::Ended(_) => {}
         }

@@ -56,8 +56,7 @@ pub struct DatabasePeer {
 /// The peers of the configuration that are reached through a database.
 pub fn configured(config: &Config) -> Vec<Box<dyn Peer>> {
     let named = config.peers.iter().filter(|(_, peer)| !peer.postgres.is_empty());
-    let own =
-        || Some(Database::at(&config.sync.database, Path::new("")).ok()?.user().to_owned()).filter(|_| !config.sync.database.is_empty());
+    let own = || Some(Database::at(&config.sync.database, Path::new("")).ok()?.user.clone()).filter(|_| !config.sync.database.is_empty());
     let peer = |(name, peer): (&String, &askbox_config::PeerConfig)| {
         Box::new(DatabasePeer {
             name: name.clone(),
@@ -203,7 +202,7 @@ impl DatabasePeer {
                     break;
                 }
                 if client.is_closed() {
-                    return Err(Error::failed(format!("the database {} has gone", database.shown()), "it is tried again"));
+                    return Err(Error::failed(format!("the database {} has gone", database.shown), "it is tried again"));
                 }
             }
         }

@@ -28,7 +28,7 @@ pub fn run(command: &SyncCommand, context: &Context) -> Result<u8> {
             let database = database(&args.database, context)?;
             let applied = migrate::migrate(&database)?;
             applied.iter().try_for_each(|m| program::print(&format!("applied {m}\n")))?;
-            program::print(&format!("{} is up to date\n", database.shown()))?;
+            program::print(&format!("{} is up to date\n", database.shown))?;
         }
         SyncCommand::Roles(args) => program::print(&migrate::statements(&args.host, &args.person)?)?,
         SyncCommand::Prune(args) => {
@@ -61,13 +61,7 @@ fn serve(args: &SyncRun, context: &Context) -> Result<()> {
     };
     let run = |mailbox: Mailbox| {
         service::run(&mailbox.for_a_service(), &settings, start, &policy_now, &|database, epoch| {
-            tracing::info!(
-                event = "sync",
-                "this mailbox is the host {} (epoch {}), by {}",
-                database.user(),
-                epoch.number,
-                database.shown()
-            );
+            tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user, epoch.number, database.shown);
         })
     };
     if args.once {

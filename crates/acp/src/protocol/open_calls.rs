@@ -31,7 +31,7 @@ pub(super) struct Call {
     asked_title: Option<String>,
     /// True if the agent program marks the call as one of an MCP tool.
     is_marked_as_mcp: bool,
-    title: String,
+    pub(super) title: String,
     kind: ToolKind,
     raw_input: Option<Value>,
     /// The text in the content of the call before it has begun.
@@ -114,10 +114,6 @@ impl Call {
         let input = tool::input(self.raw_input.as_ref(), &self.title, &self.locations, &self.changes);
         let name = self.mcp_name(place).map(|name| head(&name, NAME).into());
         (name.unwrap_or_else(|| tool::name(self.kind, self.own_name.as_deref(), &self.title, &input)), input)
-    }
-
-    pub(super) fn title(&self) -> &str {
-        &self.title
     }
 }
 

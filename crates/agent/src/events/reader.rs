@@ -50,7 +50,7 @@ impl<R: BufRead> Iterator for Events<R> {
         loop {
             self.line.clear();
             let is_whole = self.line.read_on(&mut self.input).ok()?;
-            match document::json(self.line.text()) {
+            match document::json(&self.line.text) {
                 Some(event) => return Some(event),
                 None if is_whole => {}
                 None => return None,
@@ -62,7 +62,8 @@ impl<R: BufRead> Iterator for Events<R> {
 /// A line of events that is read piece by piece. A line over [`LINE_LIMIT`] is not an event: it is passed over, and none of it is kept.
 #[derive(Debug, Default)]
 pub struct EventLine {
-    text: Vec<u8>,
+    /// The line so far, without its line feed. Empty if it is too long.
+    pub text: Vec<u8>,
     is_too_long: bool,
 }
 
@@ -94,11 +95,6 @@ impl EventLine {
                 return Ok(true);
             }
         }
-    }
-
-    /// The line so far, without its line feed. Empty if it is too long.
-    pub fn text(&self) -> &[u8] {
-        &self.text
     }
 
     /// Begins the next line.

@@ -15,9 +15,10 @@ pub const LINE_LIMIT: usize = 256 << 10;
 /// Writes events, one `write` call each, so that a reader never sees half a line unless the disk is full.
 pub struct EventWriter<W> {
     out: W,
-    last_seq: u64,
+    /// The `seq` of the last event, 0 before the first.
+    pub last_seq: u64,
     /// The size of the output in bytes.
-    size: u64,
+    pub size: u64,
     /// True if the last write failed: the output may end with half a line.
     torn: bool,
     line: Vec<u8>,
@@ -32,16 +33,6 @@ impl<W: Write> EventWriter<W> {
     /// Continues after the end that [`read_tail`] found. `out` must append.
     pub fn after(out: W, tail: Tail) -> Self {
         Self { out, last_seq: tail.last_seq, size: tail.size, torn: tail.torn, line: Vec::new() }
-    }
-
-    /// The `seq` of the last event, 0 before the first.
-    pub fn last_seq(&self) -> u64 {
-        self.last_seq
-    }
-
-    /// The size of the output in bytes, with the bytes that were there before.
-    pub fn size(&self) -> u64 {
-        self.size
     }
 
     /// Writes and flushes one event. Returns its `seq`.

@@ -9,7 +9,7 @@ use serde_json::{Result, Value};
 use crate::events::EventKind;
 use crate::stream::bounded::{self, head};
 use crate::stream::dirty_line::{self, Found};
-use crate::stream::item::{Asker, Elicitation, Generating, PermissionRequest, ReceiptState, StreamItem};
+use crate::stream::item::{Asker, Elicitation, Generating, PermissionRequest, StreamItem};
 use crate::stream::ledger::{self, Ledger};
 use crate::stream::lines::Line;
 use crate::stream::verdict::{self, Spent};
@@ -50,7 +50,7 @@ impl Interpreter {
 
     /// The files that the editing tools wrote so far, in order, at most 1000.
     pub fn files_touched(&self) -> &[Untrusted] {
-        self.ledger.files()
+        &self.ledger.files
     }
 
     /// The last event of a run that was stopped: its words, calls and files so far. `how` names the cause of the stop.
@@ -234,7 +234,7 @@ impl Interpreter {
     fn result(&mut self, line: &str) -> Result<Vec<StreamItem>> {
         let outcome = verdict::read(line, &mut self.spent)?;
         self.round_trip = RoundTrip::None;
-        Ok(outcome.into_items(self.ledger.files()).into())
+        Ok(outcome.into_items(&self.ledger.files).into())
     }
 }
 
@@ -271,14 +271,11 @@ pub fn raw(what: &str, line: &Line<'_>, with_head: bool) -> Vec<StreamItem> {
 }
 
 fn receipt(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {
-    let state = match wire::word(wire.state) {
-        "queued" => ReceiptState::Queued,
-        "started" => ReceiptState::Started,
-        "completed" => ReceiptState::Completed,
-        "cancelled" => ReceiptState::Cancelled,
-        other => return Ok(raw(&format!("command_lifecycle/{}", head(other, 64)), line, false)),
-    };
-    Ok(vec![StreamItem::Receipt { uuid: wire::string(wire.command_uuid)?, state }])
+    let state = wire::word(wire.state);
+    match state.parse() {
+        Ok(state) => Ok(vec![StreamItem::Receipt { uuid: wire::string(wire.command_uuid)?, state }]),
+        Err(_) => Ok(raw(&format!("command_lifecycle/{}", head(state, 64)), line, false)),
+    }
 }
 
 fn request(line: &Line<'_>, wire: &wire::Line<'_>) -> Result<Vec<StreamItem>> {

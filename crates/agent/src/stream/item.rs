@@ -103,7 +103,8 @@ pub enum Generating {
 }
 
 /// The progress of a message that askbox sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum ReceiptState {
     /// The message is in the agent's queue.
     Queued,

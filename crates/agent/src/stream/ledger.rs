@@ -29,7 +29,8 @@ pub struct Ledger {
     calls: VecDeque<ToolSummary>,
     omitted: u64,
     open: VecDeque<Open>,
-    files: Vec<Untrusted>,
+    /// The files that the calls wrote.
+    pub files: Vec<Untrusted>,
     /// The bytes of `files`.
     paths: usize,
     words: String,
@@ -48,7 +49,7 @@ impl Ledger {
     /// The event with the work of a turn that was interrupted. `how` says what stopped it.
     pub fn interrupted(&self, how: Untrusted, session_id: Option<Untrusted>) -> EventKind {
         let (tool_calls, tool_calls_omitted) = self.calls();
-        let (text, files_touched) = (self.words().as_str().into(), self.files().to_vec());
+        let (text, files_touched) = (self.words().as_str().into(), self.files.clone());
         EventKind::Interrupted { how, text, report: None, tool_calls, tool_calls_omitted, files_touched, session_id }
     }
 
@@ -125,11 +126,6 @@ impl Ledger {
 
     pub(crate) fn calls(&self) -> (Vec<ToolSummary>, u64) {
         (self.calls.iter().cloned().collect(), self.omitted)
-    }
-
-    /// The files that the calls wrote.
-    pub fn files(&self) -> &[Untrusted] {
-        &self.files
     }
 
     /// The end of the agent's words in this turn, with the words of a text that was cut.

@@ -84,7 +84,7 @@ pub(super) fn post_and_wait<T>(
         match look.and_then(|look| match look {
             Look::Answered(claim) => hand_over(&hearer, mailbox, *claim, &print).map(|done| Some(Waited::Done(done))),
             Look::Ended(question) => Err(ended(&question)),
-            Look::Waits => Ok(Some(Waited::InVain(Box::new(held.receipt().clone())))),
+            Look::Waits => Ok(Some(Waited::InVain(Box::new(held.receipt.clone())))),
             Look::Changed => Ok(None),
         }) {
             Ok(Some(waited)) => return Ok(waited),
@@ -95,7 +95,7 @@ pub(super) fn post_and_wait<T>(
             Err(e @ Error::Conflict { .. }) => return Err(e),
             Err(e) => {
                 could_not_wait(&e);
-                return Ok(Waited::InVain(Box::new(held.receipt().clone())));
+                return Ok(Waited::InVain(Box::new(held.receipt.clone())));
             }
         }
     }

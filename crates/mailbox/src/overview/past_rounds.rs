@@ -26,7 +26,8 @@ const MORE: usize = 32;
 /// A round, as far as its file's name and time show it. Rounds are ordered by the fields in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PastRound {
-    changed: Time,
+    /// When the round changed last.
+    pub changed: Time,
     question: QuestionId,
     workflow: WorkflowId,
     place: usize,
@@ -36,11 +37,6 @@ impl PastRound {
     /// The round's id.
     pub fn id(&self) -> RoundId {
         RoundId { workflow: self.workflow.clone(), question: self.question }
-    }
-
-    /// When the round changed last.
-    pub fn changed(&self) -> Time {
-        self.changed
     }
 
     /// The path of the file as it was found. The file may have moved since.

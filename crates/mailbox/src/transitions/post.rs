@@ -189,7 +189,7 @@ fn prepare<'a>(mailbox: &'a Mailbox, mut document: QuestionDocument, files: &[At
         let fix = ("leave them out, and give the files with the question", "ask-post --attach FILE");
         return Err(Error::invalid("attachments", "are given, but their files are not in the mailbox", fix));
     }
-    document.typed.attachments = files.iter().map(|file| file.about().clone()).collect();
+    document.typed.attachments = files.iter().map(|file| file.about.clone()).collect();
     check_question::check(&document.typed)?;
     check_draft::check(&document)?;
     let question = &mut document.typed;

@@ -40,8 +40,10 @@ pub struct Database {
     config: postgres::Config,
     root_certificate: Option<PathBuf>,
     is_remote: bool,
-    user: String,
-    shown: String,
+    /// The role. A host's role has the name of the host.
+    pub user: String,
+    /// `ROLE@HOST/DATABASE`, for people.
+    pub shown: String,
 }
 
 impl Database {
@@ -93,16 +95,6 @@ impl Database {
         };
         let shown = text::one_line(&format!("{user}@{host}/{}", config.get_dbname().unwrap_or_default()));
         Ok(Self { config, root_certificate, is_remote, user, shown })
-    }
-
-    /// The role. A host's role has the name of the host.
-    pub fn user(&self) -> &str {
-        &self.user
-    }
-
-    /// `ROLE@HOST/DATABASE`, for people.
-    pub fn shown(&self) -> &str {
-        &self.shown
     }
 
     /// Connects.
@@ -301,7 +293,7 @@ mod tests {
         for address in ["postgresql://laptop@db.example/askbox?sslmode=verify-full", "host=db.example user=laptop dbname=askbox"] {
             let database = at(address).unwrap();
             assert_eq!((database.config.get_ssl_mode(), database.is_remote), (SslMode::Require, true), "{address}");
-            assert_eq!(database.shown(), "laptop@db.example/askbox");
+            assert_eq!(database.shown, "laptop@db.example/askbox");
         }
         let socket = at("host=/run/pg user=laptop dbname=askbox").unwrap();
         assert_eq!((socket.config.get_ssl_mode(), socket.is_remote), (SslMode::Disable, false));

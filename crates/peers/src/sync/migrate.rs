@@ -47,7 +47,7 @@ pub fn migrate(database: &Database) -> Result<Vec<Migration>> {
     let encoding: String = work.query_one("SHOW server_encoding", &[]).and_then(|row| row.try_get(0)).map_err(|e| failed(&e))?;
     if encoding != "UTF8" {
         return Err(Error::conflict(
-            format!("the database {} keeps texts as {encoding}, which lacks characters that questions have", database.shown()),
+            format!("the database {} keeps texts as {encoding}, which lacks characters that questions have", database.shown),
             "make another one: CREATE DATABASE askbox ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0",
         ));
     }
@@ -80,7 +80,7 @@ pub fn check(database: &Database, client: &mut Client) -> Result<String> {
     match ALL.iter().find(|m| !has(&applied, m)) {
         None => Ok(applied.last().map(Applied::word).unwrap_or_default()),
         Some(missing) => Err(Error::failed(
-            format!("the database {} lacks {missing}, which askbox {} needs", database.shown(), env!("CARGO_PKG_VERSION")),
+            format!("the database {} lacks {missing}, which askbox {} needs", database.shown, env!("CARGO_PKG_VERSION")),
             "bring it up to date, as the role that may change its schema: askbox sync migrate",
         )),
     }
@@ -100,7 +100,7 @@ fn has(applied: &[Applied], migration: &Migration) -> bool {
 }
 
 fn refuse_others(database: &Database, applied: &[Applied]) -> Result<()> {
-    let (shown, version) = (database.shown(), env!("CARGO_PKG_VERSION"));
+    let (shown, version) = (&database.shown, env!("CARGO_PKG_VERSION"));
     if let Some(newer) = applied.iter().find(|a| a.major > MAJOR) {
         let message = format!("the database {shown} has {}, and askbox {version} knows the schema {MAJOR} only", newer.word());
         return Err(Error::conflict(message, "update askbox on this machine"));

@@ -93,7 +93,7 @@ fn apply(lines: &mut BufReader<File>, mut live: Live, mut after: Option<u64>, pa
             return Ok(Some(live));
         }
         // A line that was torn, or that a newer version wrote, is skipped.
-        let Ok(event) = serde_json::from_slice::<Event>(line.text()) else { continue };
+        let Ok(event) = serde_json::from_slice::<Event>(&line.text) else { continue };
         if after.take().is_some_and(|after| event.seq <= after) {
             return Ok(None);
         }
@@ -128,7 +128,7 @@ mod tests {
             };
             let at = time::to_the_millisecond(time::now());
             let event = Event { seq: writer.append(at, &kind).unwrap(), at, kind };
-            keeper.wrote(event.seq, at, &event.kind, writer.size());
+            keeper.wrote(event.seq, at, &event.kind, writer.size);
             all.apply(&event);
         }
         all

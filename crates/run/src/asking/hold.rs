@@ -20,7 +20,8 @@ pub struct Held {
     waiter: Waiter,
     document: QuestionDocument,
     files: Vec<AttachedFile>,
-    receipt: Receipt,
+    /// The proof that the question was posted.
+    pub receipt: Receipt,
     asked: Asked,
 }
 
@@ -91,11 +92,6 @@ impl Waiter {
 }
 
 impl Held {
-    /// The proof that the question was posted.
-    pub fn receipt(&self) -> &Receipt {
-        &self.receipt
-    }
-
     /// The question's round.
     pub fn round(&self) -> &RoundId {
         &self.receipt.round

@@ -42,8 +42,9 @@ pub enum Claimant {
 askbox_mailbox::words!(Claimant);
 
 /// The state of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(rename = "State")]
 pub enum RunState {
     /// The round is claimed; the agent is not launched yet.

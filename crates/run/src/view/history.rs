@@ -195,9 +195,9 @@ impl<'a> AllHistory<'a> {
     fn archived_first(&mut self) -> Option<Result<ArchivedRound>> {
         // The mailbox is listed first. So a round that is archived in between is found at least once.
         let here = self.here.peek().map(Result::as_ref).transpose().ok()?;
-        let first = self.archived.peek(here.map(PastRound::changed))?.as_ref();
+        let first = self.archived.peek(here.map(|here| here.changed))?.as_ref();
         let is_first =
-            first.map_or(true, |archived| here.is_none_or(|here| key(archived.closed, &archived.id()) > key(here.changed(), &here.id())));
+            first.map_or(true, |archived| here.is_none_or(|here| key(archived.closed, &archived.id()) > key(here.changed, &here.id())));
         is_first.then(|| self.archived.next())?
     }
 

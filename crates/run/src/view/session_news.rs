@@ -5,7 +5,8 @@ use crate::{Standing, record, story};
 use askbox_mailbox::{Folder, Mailbox, WorkflowId, list, quarantine, round};
 
 /// The end of a round, as a line of the audit trail claims it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum End {
     /// A person, a default or an event has answered.
     Answered,
@@ -14,6 +15,7 @@ pub enum End {
     /// A person has asked back.
     AskedBack,
     /// The answer or the result was delivered.
+    #[strum(serialize = "delivered")]
     Finished,
     /// The run waits for a person.
     Parked,
@@ -28,17 +30,7 @@ pub enum End {
 impl End {
     /// The end that an event of the audit trail claims, if it is news for a person.
     pub fn named(event: &str) -> Option<Self> {
-        Some(match event {
-            "answered" => Self::Answered,
-            "declined" => Self::Declined,
-            "asked_back" => Self::AskedBack,
-            "delivered" => Self::Finished,
-            "parked" => Self::Parked,
-            "expired" => Self::Expired,
-            "withdrawn" => Self::Withdrawn,
-            "quarantined" => Self::Quarantined,
-            _ => return None,
-        })
+        event.parse().ok()
     }
 
     /// True if this is the result of a run. The answer to a question of a run is not: the run goes on with it.

@@ -44,7 +44,7 @@ impl EventTail {
         if !self.incomplete.read_on(reader).io("read", &self.path)? {
             return Ok(None);
         }
-        let line = String::from_utf8_lossy(self.incomplete.text()).into_owned();
+        let line = String::from_utf8_lossy(&self.incomplete.text).into_owned();
         self.incomplete.clear();
         Ok(Some(line))
     }

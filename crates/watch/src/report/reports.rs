@@ -100,13 +100,9 @@ impl Metrics {
     /// Counts a run that ended.
     pub(crate) fn count(&mut self, run: &Run) {
         let how = match run.state {
-            RunState::Delivered => "delivered",
-            RunState::Asking => "asking",
-            RunState::Failed if run.is_throttled() => "throttled",
-            RunState::Failed => "failed",
-            RunState::Parked => "parked",
-            RunState::Interrupted => "interrupted",
             RunState::Claimed | RunState::Running => return,
+            RunState::Failed if run.is_throttled() => "throttled",
+            ended => ended.into(),
         };
         *self.ended.entry(how).or_default() += 1;
     }

@@ -90,7 +90,7 @@ fn only_looks(config: &Config, peer: &PeerConfig) -> Option<String> {
     }
     let database = Database::at(&peer.postgres, &config.sync.root_certificate).ok()?;
     let row = database.connect().ok()?.query_one("SELECT has_any_column_privilege('askbox.offer', 'INSERT')", &[]).ok()?;
-    (!row.try_get::<_, bool>(0).ok()?).then(|| database.user().to_owned())
+    (!row.try_get::<_, bool>(0).ok()?).then(|| database.user.clone())
 }
 
 #[cfg(not(feature = "sync"))]

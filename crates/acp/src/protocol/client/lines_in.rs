@@ -113,7 +113,7 @@ impl Client {
         }
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
         let (tool_name, input) = call.map(|call| turn.calls.words(call)).unwrap_or_default();
-        let description = call.map(|call| call.title().to_owned()).unwrap_or_default();
+        let description = call.map(|call| call.title.clone()).unwrap_or_default();
         let has_input = call.is_some_and(|call| turn.calls.is_whole(call));
         let request = PermissionRequest {
             request_id: id.as_str().into(),
@@ -291,7 +291,7 @@ impl Client {
             verdict,
         };
         self.cost.0 = self.cost.1.or(self.cost.0);
-        items.extend(outcome.into_items(self.ledger.files()));
+        items.extend(outcome.into_items(&self.ledger.files));
         items.into_iter().map(Item::from).collect()
     }
 }

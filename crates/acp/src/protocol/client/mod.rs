@@ -216,7 +216,7 @@ impl Client {
 
     /// The files that the agent's calls wrote.
     pub fn files(&self) -> &[Untrusted] {
-        self.ledger.files()
+        &self.ledger.files
     }
 }
 

@@ -127,7 +127,7 @@ fn mutated_real_lines_never_panic_and_stay_bounded() {
                     let written = &writer.get_ref()[before..];
                     assert!(written.len() <= LINE_LIMIT);
                     let read: crate::events::Event = serde_json::from_slice(written).unwrap();
-                    assert_eq!(read.seq, writer.last_seq());
+                    assert_eq!(read.seq, writer.last_seq);
                 }
             }
         }

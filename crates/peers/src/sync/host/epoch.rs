@@ -83,7 +83,7 @@ impl Epoch {
     pub fn begin(database: &Database, client: &mut Client, mailbox: &Mailbox, take_over: bool) -> Result<Self> {
         for _ in 0..LATE {
             let mut file = EpochFile::read(mailbox)?;
-            if file.host != database.user() {
+            if file.host != database.user {
                 file.tokens.clear();
             }
             let known = store::token(database, client)?;
@@ -94,7 +94,7 @@ impl Epoch {
             file.tokens.retain(|token| Some(*token) != known);
             file.tokens.extend(known.into_iter().chain([new]));
             file.tokens.drain(..file.tokens.len().saturating_sub(LATE));
-            let file = EpochFile { host: database.user().into(), fenced_at: None, ..file };
+            let file = EpochFile { host: database.user.clone(), fenced_at: None, ..file };
             file.write(mailbox)?;
             // If the token changed since it was read, whoever changed it is the host: another mailbox, or an earlier connection of this
             // one.
@@ -112,7 +112,7 @@ pub fn fenced(database: &Database, mailbox: &Mailbox) -> Error {
     let noted = EpochFile::read(mailbox).and_then(|file| EpochFile { fenced_at: Some(time::now()), ..file }.write(mailbox));
     let but = noted.err().map(|e| format!(" (this could not be noted: {e})")).unwrap_or_default();
     Error::conflict(
-        format!("another mailbox is the host {} by now: this one is its copy, was restored, or is new{but}", database.user()),
+        format!("another mailbox is the host {} by now: this one is its copy, was restored, or is new{but}", database.user),
         "if this one is to be the host: askbox sync run --take-over; else give this machine a role of its own",
     )
 }

@@ -137,7 +137,7 @@ struct Host<'a> {
 impl<'a> Host<'a> {
     fn new(mailbox: &'a Mailbox, database: &'a Database, take_over: bool, policy_now: PolicyNow<'a>) -> Self {
         let state =
-            HostState { database: database.shown().into(), accepted: 0, failing: None, ..HostState::read(mailbox).unwrap_or_default() };
+            HostState { database: database.shown.clone(), accepted: 0, failing: None, ..HostState::read(mailbox).unwrap_or_default() };
         let deferred = HashSet::new();
         Self {
             mailbox,
@@ -170,7 +170,7 @@ impl<'a> Host<'a> {
         self.pause = FIRST_PAUSE;
         if self.state.failing.take().is_some() {
             self.note();
-            tracing::info!(event = "sync", "the database {} is there again", self.database.shown());
+            tracing::info!(event = "sync", "the database {} is there again", self.database.shown);
         }
         Ok(more)
     }
