@@ -41,7 +41,7 @@ enum Input {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
-#[schemars(with = "String")]
+#[schemars(with = "String", description = "")]
 pub struct ToolRule {
     tool: String,
     input: Input,

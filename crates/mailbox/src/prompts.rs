@@ -164,7 +164,7 @@ pub fn keep(mailbox: &Mailbox, caller: &Caller, id: Uuid, prompt: &Prompt) -> Re
     if all.len() >= MOST {
         return Err(Error::conflict("too many prompts are kept", "take some of them back"));
     }
-    disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?)?;
+    let _placed = disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?)?;
     if prompt.stops { disk::touch(&stopping(mailbox)) } else { Ok(()) }
 }
 

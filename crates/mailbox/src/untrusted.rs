@@ -8,6 +8,7 @@ use crate::text;
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::From, schemars::JsonSchema)]
 #[from(String, &str)]
 #[serde(transparent)]
+#[schemars(inline, description = "")]
 pub struct Untrusted(String);
 
 impl Untrusted {
