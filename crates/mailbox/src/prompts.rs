@@ -256,8 +256,9 @@ pub fn stops_call(mailbox: &Mailbox, session: &str, turn: impl FnOnce() -> Optio
     }
     let (kept, spent): (Vec<Found>, Vec<Found>) =
         counting().filter(|(_, _, prompt)| prompt.session == session).partition(|(_, place, _)| *place == Place::Kept);
-    let mut is_stopped = !spent.is_empty();
-    let turn = if kept.is_empty() { None } else { turn() };
+    let turn = if kept.is_empty() && spent.is_empty() { None } else { turn() };
+    // A call of the next turn is not made together with the refused one.
+    let mut is_stopped = spent.iter().any(|(_, _, prompt)| turn.is_none_or(|turn| Some(turn) <= prompt.sent_at));
     for (id, _, prompt) in kept {
         let is_late = turn.is_some_and(|turn| turn > prompt.at);
         let is_ended = end_stop(mailbox, id, prompt, is_late.then_some(TOO_LATE))?;
@@ -337,6 +338,7 @@ mod tests {
         // The model makes two calls at once.
         assert!(!stops_call(&mailbox, "other", before).unwrap() && stopping(&mailbox).exists());
         assert!(stops_call(&mailbox, "s", before).unwrap() && stops_call(&mailbox, "s", before).unwrap());
+        assert!(!stops_call(&mailbox, "s", || Some(time::now())).unwrap(), "the next turn");
         let (_, place, mut spent) = of(first);
         assert_eq!((place, spent.reached), (Place::Sent, Reached::Answered));
         spent.sent_at = Some(time::now() - TimeDelta::seconds(6));
