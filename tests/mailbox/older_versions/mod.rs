@@ -87,7 +87,9 @@ mod promises {
                 assert_eq!(stands.get(workflow), Some(&&json!(state)), "{workflow} in {}", fixture.display());
                 world.sh(&format!("ask-answer show {workflow}; relaunch status {workflow}"));
             }
-            assert_eq!(stands.len(), expected.len(), "{stands:?}");
+            // The tree also has those whose rounds are all archived.
+            let known = stands.values().filter(|state| **state != "unknown").count();
+            assert_eq!(known, expected.len(), "{stands:?}");
             let tree = world.sh("askbox tree");
             assert!(tree.contains("awaiting") && tree.contains("leaf"), "{tree}");
             let past: Vec<Value> = world.sh("askbox history --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
