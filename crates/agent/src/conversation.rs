@@ -49,13 +49,8 @@ pub struct Conversation {
     pub branch: Option<String>,
     /// The working folder.
     pub cwd: Option<PathBuf>,
-}
-
-impl Conversation {
-    /// When the last words came that began or changed a turn: the person's, or another session's.
-    pub fn last_prompt(&self) -> Option<Time> {
-        self.turns.iter().rev().find(|turn| matches!(turn.what, What::Person(_) | What::Peer(_)))?.at
-    }
+    /// The id of the last turn.
+    pub turn: Option<String>,
 }
 
 /// A part of a conversation.
@@ -146,7 +141,7 @@ pub fn read(transcript: impl Read + Seek) -> io::Result<Conversation> {
     let is_cut = has_more && reader.next != Next::Nothing;
     let mut turns = reader.turns;
     turns.reverse();
-    Ok(Conversation { turns, is_cut, branch: reader.branch, cwd: reader.cwd })
+    Ok(Conversation { turns, is_cut, branch: reader.branch, cwd: reader.cwd, turn: reader.turn })
 }
 
 /// Takes `cost` from what is left. Returns false if it was not enough.
@@ -184,6 +179,7 @@ struct Reader {
     is_next: bool,
     branch: Option<String>,
     cwd: Option<PathBuf>,
+    turn: Option<String>,
 }
 
 impl Reader {
@@ -209,6 +205,7 @@ impl Reader {
             self.go_on_with(entry.parent.clone().filter(|parent| parent != uuid), entry.subtype == "compact_boundary");
             self.branch = self.branch.take().or_else(|| Some(text::excerpt(entry.branch.as_deref()?, 80)));
             self.cwd = self.cwd.take().or_else(|| entry.cwd.clone());
+            self.turn = self.turn.take().or_else(|| entry.turn.clone());
             if is_of_message {
                 let of_message = std::mem::take(&mut self.aside).into_iter().filter(|(of, _)| of == message);
                 self.turns.extend(of_message.flat_map(|(_, turns)| turns));

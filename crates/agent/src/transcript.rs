@@ -46,6 +46,9 @@ pub(crate) struct Entry {
     pub(crate) operation: String,
     #[serde(rename = "gitBranch")]
     pub(crate) branch: Option<String>,
+    /// The turn that it belongs to.
+    #[serde(rename = "promptId")]
+    pub(crate) turn: Option<String>,
     /// True for an entry of a subagent.
     #[serde(rename = "isSidechain")]
     pub(crate) is_of_subagent: bool,

@@ -24,8 +24,8 @@ pub const LONGEST: usize = 20_000;
 const LARGEST: u64 = 256 << 10;
 /// The most files.
 const MOST: usize = 200;
-/// How long after a refused call others count as made together with it.
-const TOGETHER: TimeDelta = TimeDelta::seconds(5);
+/// How long after a refused call another one of its turn may come.
+const TOGETHER: TimeDelta = TimeDelta::minutes(1);
 /// How long a prompt is kept that is not waiting any more.
 const LASTS: TimeDelta = TimeDelta::days(1);
 
@@ -101,6 +101,9 @@ pub struct Prompt {
     /// True for a stop. It has no words, and does not wait until the session is idle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops: bool,
+    /// The turn that a stop is for, if its agent names turns.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub turn: String,
     /// The words of the person.
     pub words: String,
     /// The name of the person's device.
@@ -127,6 +130,7 @@ impl Prompt {
             agent,
             session,
             stops: false,
+            turn: String::new(),
             words,
             by,
             at: time::now(),
@@ -235,12 +239,12 @@ pub fn end_stop(mailbox: &Mailbox, id: Uuid, mut prompt: Prompt, not: Option<&st
     Ok(true)
 }
 
-/// Takes the stops of a session whose model makes a tool call. `turn` is when its last words came. Returns true if the call is to be refused:
-/// it is the first one behind a stop, or was made together with it.
+/// Takes the stops of a session whose model makes a tool call in this turn. Returns true if the call is to be refused: it is the first one
+/// behind a stop, or another one of that turn.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses.
-pub fn stops_call(mailbox: &Mailbox, session: &str, turn: impl FnOnce() -> Option<Time>) -> Result<bool> {
+pub fn stops_call(mailbox: &Mailbox, session: &str, turn: &str) -> Result<bool> {
     let is_new = |at: Time| time::now().signed_duration_since(at) < TOGETHER;
     let counts = |(_, place, prompt): &Found| {
         let has_stopped = *place == Place::Sent && prompt.reached == Reached::Answered && prompt.sent_at.is_some_and(is_new);
@@ -254,16 +258,14 @@ pub fn stops_call(mailbox: &Mailbox, session: &str, turn: impl FnOnce() -> Optio
             disk::touch(&stopping(mailbox))?;
         }
     }
-    let (kept, spent): (Vec<Found>, Vec<Found>) =
-        counting().filter(|(_, _, prompt)| prompt.session == session).partition(|(_, place, _)| *place == Place::Kept);
-    let turn = if kept.is_empty() && spent.is_empty() { None } else { turn() };
-    // A call of the next turn is not made together with the refused one.
-    let mut is_stopped = spent.iter().any(|(_, _, prompt)| turn.is_none_or(|turn| Some(turn) <= prompt.sent_at));
-    for (id, _, prompt) in kept {
-        let is_late = turn.is_some_and(|turn| turn > prompt.at);
-        let is_ended = end_stop(mailbox, id, prompt, is_late.then_some(TOO_LATE))?;
-        // The hook of another call of this moment may have been first.
-        is_stopped |= !is_late && (is_ended || disk::exists(&path(mailbox, id, Place::Sent)));
+    let mut is_stopped = false;
+    for (id, place, mut prompt) in counting().filter(|(_, _, prompt)| prompt.session == session) {
+        let is_of_turn = prompt.turn == turn || (place == Place::Kept && prompt.turn.is_empty());
+        is_stopped |= is_of_turn;
+        if place == Place::Kept {
+            prompt.turn = turn.to_owned();
+            end_stop(mailbox, id, prompt, (!is_of_turn).then_some(TOO_LATE))?;
+        }
     }
     Ok(is_stopped)
 }
@@ -321,34 +323,35 @@ mod tests {
         assert_eq!(states(), [(second, Place::Back)]);
     }
     #[test]
-    fn a_stop_is_spent_by_the_calls_of_one_moment() {
+    fn a_stop_is_spent_by_the_calls_of_its_turn() {
         let home = tempfile::tempdir().unwrap();
         let mailbox = Mailbox::open_or_create(home.path().join("m")).unwrap();
         let person = Caller::new("ann", "web", Through::Web, Below::NoAgent).unwrap();
-        let before = || Some(time::now() - TimeDelta::minutes(1));
-        let stop = || {
+        let stop = |turn: &str| {
             let id = Uuid::new_v4();
-            let prompt = Prompt { stops: true, ..Prompt::new(Agent::Claude, "s", String::new(), "ann") };
+            let prompt = Prompt { stops: true, turn: turn.into(), ..Prompt::new(Agent::Claude, "s", String::new(), "ann") };
             keep(&mailbox, &person, id, &prompt).unwrap();
             id
         };
         let of = |id: Uuid| all(&mailbox).into_iter().find(|found| found.0 == id).unwrap();
-        assert!(!stops_call(&mailbox, "s", before).unwrap());
-        let first = stop();
-        // The model makes two calls at once.
-        assert!(!stops_call(&mailbox, "other", before).unwrap() && stopping(&mailbox).exists());
-        assert!(stops_call(&mailbox, "s", before).unwrap() && stops_call(&mailbox, "s", before).unwrap());
-        assert!(!stops_call(&mailbox, "s", || Some(time::now())).unwrap(), "the next turn");
-        let (_, place, mut spent) = of(first);
-        assert_eq!((place, spent.reached), (Place::Sent, Reached::Answered));
-        spent.sent_at = Some(time::now() - TimeDelta::seconds(6));
-        note(&mailbox, first, &spent).unwrap();
-        assert!(!stops_call(&mailbox, "s", before).unwrap() && !stopping(&mailbox).exists());
+        let stops = |session: &str, turn: &str| stops_call(&mailbox, session, turn).unwrap();
+        assert!(!stops("s", "one"));
+        for turn in ["one", ""] {
+            let first = stop(turn);
+            assert!(!stops("other", "one") && stopping(&mailbox).exists());
+            // The model makes two calls at once.
+            assert!(stops("s", "one") && stops("s", "one") && !stops("s", "two"));
+            let (_, place, mut spent) = of(first);
+            assert_eq!((place, spent.reached), (Place::Sent, Reached::Answered));
+            spent.sent_at = Some(time::now() - TimeDelta::minutes(2));
+            note(&mailbox, first, &spent).unwrap();
+            assert!(!stops("s", "two") && !stopping(&mailbox).exists());
+        }
         // The turn had ended by itself, and the person has given another prompt.
-        let late = stop();
-        assert!(!stops_call(&mailbox, "s", || Some(time::now() + TimeDelta::seconds(1))).unwrap());
+        let late = stop("one");
+        assert!(!stops("s", "two"));
         assert_eq!((of(late).2.reached, of(late).2.why.as_str()), (Reached::NotArrived, TOO_LATE));
-        let back = stop();
-        assert!(take_back(&mailbox, &person, back).unwrap() && !stops_call(&mailbox, "s", before).unwrap());
+        let back = stop("one");
+        assert!(take_back(&mailbox, &person, back).unwrap() && !stops("s", "one"));
     }
 }

@@ -85,9 +85,9 @@ pub(super) struct FileChanged {
 pub(super) struct PreToolUse {
     #[serde(default)]
     pub(super) session_id: String,
-    /// The transcript of the session.
+    /// The id of the user's prompt, which names the turn.
     #[serde(default)]
-    pub(super) transcript_path: PathBuf,
+    pub(super) prompt_id: Value,
     /// The working folder of the session.
     #[serde(default)]
     pub(super) cwd: PathBuf,

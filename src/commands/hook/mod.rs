@@ -24,13 +24,12 @@ mod take_call;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use askbox_agent::conversation;
 use askbox_cli::args::askbox_args::Hook;
 use askbox_cli::ask_user_call;
 use askbox_cli::program::{self, Context};
 use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
-use askbox_mailbox::{Error, Mailbox, Result, disk, prompts, thread};
+use askbox_mailbox::{Error, Mailbox, Result, prompts, thread};
 use askbox_run::approval::permit;
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
@@ -115,7 +114,7 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
 /// The end of the turn, if a person has stopped it. If the mailbox cannot be used, it goes on: the page says so.
 fn stop(event: &PreToolUse) -> Option<HookReply> {
     let mailbox = Mailbox::locate(None).and_then(Mailbox::open).ok()?;
-    let turn = || conversation::read(disk::open_of_another_program(&event.transcript_path).ok()?).ok()?.last_prompt();
+    let turn = event.prompt_id.as_str().unwrap_or_default();
     prompts::stops_call(&mailbox, &event.session_id, turn).is_ok_and(|is_stopped| is_stopped).then_some(HookReply::Stop)
 }
 

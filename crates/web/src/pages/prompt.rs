@@ -116,7 +116,8 @@ pub fn stops(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, E
         stop::send(&site.mailbox, &workflow, &Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false })?;
         return Ok(visit.go_to(&format!("/session/{session}")));
     }
-    let prompt = Prompt { stops: true, ..Prompt::new(found.agent, &session, String::new(), &by) };
+    let turn = sessions::file(&session)?.and_then(|(agent, file)| sessions::read(agent, &file).ok()?.turn).unwrap_or_default();
+    let prompt = Prompt { stops: true, turn, ..Prompt::new(found.agent, &session, String::new(), &by) };
     prompts::keep(&site.mailbox, &caller, id, &prompt)?;
     let why = format!("stop {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("stop_kept").by(&visit.signed_in.device).why(why));
