@@ -20,7 +20,6 @@
 //! |---|---|
 //! | `supervisor` | the steps above |
 //! | `ownership` | the attempt, and how this process becomes its only supervisor |
-//! | `start_program` | from a claimed attempt to a program that has its round, or to an adapter, which talks with an agent in the agent's own protocol |
 //! | `start_agent` | from a claimed attempt to an agent that has its first message; checks that the agent program knows the role that the run asks for |
 //! | `started_agent` | a started agent, and the threads that listen to it |
 //! | `run_message` | the messages from those threads to the attending thread |

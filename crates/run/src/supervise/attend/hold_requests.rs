@@ -7,15 +7,14 @@
 //! request means, and what follows when the time is over.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::asking::form::Form;
 use crate::asking::hold::{Held, Look};
 use crate::attempt::trace;
 use crate::claim::inline;
-use crate::supervise::attend::attendance::LiveRun;
 use crate::supervise::attend::elicitations::{self, Forms};
+use crate::supervise::attend::held_requests::{Again, Asked, HeldRequest, Request, Unasked, Undecided};
+use crate::supervise::attend::live_run::LiveRun;
 use crate::supervise::attend::stopped_calls::{self, NextStep, StoppedCalls};
 use crate::supervise::attend::stopping::Stopping;
 use crate::supervise::ladder::INTERRUPT_GRACE;
@@ -25,7 +24,7 @@ use askbox_agent::stream::{Elicitation, PermissionRequest};
 use askbox_mailbox::disk::file_events::{Hint, Hints};
 use askbox_mailbox::transitions::post::IfPending;
 use askbox_mailbox::untrusted::Untrusted;
-use askbox_mailbox::{Document, Error, Folder, Question, QuestionId, Result, RoundId};
+use askbox_mailbox::{Document, Folder, Question, QuestionId, Result, RoundId};
 
 /// The most requests that wait at once. More are turned down at once.
 const MOST: usize = 16;
@@ -321,81 +320,4 @@ fn answer(live: &mut LiveRun<'_, '_>, request: &Request, round: &RoundId, questi
 /// True if the run ends for this request's question once the time of the hold is over.
 fn outlasts_its_hold(live: &LiveRun<'_, '_>, request: &Request) -> bool {
     request.outlasts_the_run() && (matches!(request, Request::Call(..)) || elicitations::outlasts_its_hold(live))
-}
-
-/// What a live agent, or a server of it, asks.
-#[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
-    Form(&'a Elicitation),
-    Call(&'a PermissionRequest),
-}
-
-/// The question to ask in place of one whose answer does not do, and why.
-pub(super) type Again = Option<(Question, String)>;
-
-/// Why nobody decides about a request.
-pub(super) enum Undecided<'a> {
-    /// Nobody could be asked, for this reason.
-    NotAsked(&'a str),
-    /// Its question could not be posted.
-    NotPosted(&'a Error),
-    /// Its question ended without an answer.
-    Ended(&'a Question),
-    /// The time of the hold is over.
-    Late,
-}
-
-impl<'a> Asked<'a> {
-    pub(super) fn id(self) -> &'a str {
-        match self {
-            Self::Form(asked) => asked.request_id.raw(),
-            Self::Call(asked) => asked.request_id.raw(),
-        }
-    }
-}
-
-/// A request that has no question yet.
-pub(super) enum Unasked {
-    /// An MCP server, or the agent itself, asks with a form.
-    Form(Box<Elicitation>),
-    /// A tool call is stopped by the agent program's own rules. Its folder is looked for since this time, or not yet.
-    Call(Box<PermissionRequest>, Option<Instant>),
-}
-
-impl Unasked {
-    pub(super) fn asked(&self) -> Asked<'_> {
-        match self {
-            Self::Form(asked) => Asked::Form(asked),
-            Self::Call(asked, _) => Asked::Call(asked),
-        }
-    }
-}
-
-/// A request that a person is asked about.
-pub(super) enum Request {
-    Form(Box<Elicitation>, Form),
-    /// The folder is the call's working folder.
-    Call(Box<PermissionRequest>, PathBuf),
-}
-
-impl Request {
-    pub(super) fn asked(&self) -> Asked<'_> {
-        match self {
-            Self::Form(asked, _) => Asked::Form(asked),
-            Self::Call(asked, _) => Asked::Call(asked),
-        }
-    }
-
-    /// True if the run may end for this request's question, because a later session can go on with the answer. A subagent ends with the
-    /// run.
-    pub(super) fn outlasts_the_run(&self) -> bool {
-        !matches!(self, Self::Call(asked, _) if asked.subagent.is_some())
-    }
-}
-
-/// A request whose question is posted.
-pub(super) struct HeldRequest {
-    pub(super) request: Request,
-    pub(super) held: Held,
-    pub(super) until: Instant,
 }

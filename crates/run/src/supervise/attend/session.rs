@@ -2,7 +2,7 @@
 
 use crate::process::launch::SessionStart;
 use crate::prompt::templates;
-use crate::supervise::attend::attendance::LiveRun;
+use crate::supervise::attend::live_run::LiveRun;
 use askbox_agent::claude;
 use askbox_agent::stream::ReceiptState;
 use askbox_mailbox::untrusted::Untrusted;
