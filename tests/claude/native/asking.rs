@@ -56,7 +56,10 @@ fn answers_behind(end: &str) {
     world.keep_watching_from_the_start();
     world.ask("w", &["Begin?"]);
     // The command ends once the question is deferred. Claude Code then loses the result of the suspended call.
-    let slow = format!("until [ -e ../home/.claude/questions/pending/w.json ]; do sleep 0.1; done; sleep 1; {end}");
+    // Behind the fence, `pending` is seen beside the requests.
+    let slow = format!(
+        "until [ -e ../home/.claude/questions/pending/w.json ] || [ -e $ASKBOX_FENCE/mailbox-pending/w.json ]; do sleep 0.1; done; sleep 1; {end}"
+    );
     let calls = json!({"tools": [ask(&which_database()), bash(&slow)]});
     world.api.on("User chose: begin", json!([calls, {"text": "done"}]));
     world.answer("w", "begin");

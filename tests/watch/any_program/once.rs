@@ -7,6 +7,11 @@ use serde_json::Value;
 use super::{events, lines, world};
 use crate::support::{World, until};
 
+/// Behind the fence, a run that changes its marks or its environment reaches nothing.
+fn unfenced(world: &World) {
+    world.reconfigure("[limits]", "[fence]\nmode = \"off\"\n[limits]");
+}
+
 #[test]
 fn of_many_processes_one_may_make_the_call() {
     let world = world("", "for n in 1 2 3 4 5 6 7 8; do (askbox once charge; echo $? >> ~/statuses) & done; wait");
@@ -63,6 +68,7 @@ try() { askbox once charge 2>> ~/why; echo $? >> ~/statuses; }
 try
 touch ~/done"#;
     let world = world("attempts = 2", script);
+    unfenced(&world);
     let _watcher = world.watch();
     world.ask_and_answer("billing-2");
     world.ask_and_answer("billing-1");
@@ -81,6 +87,7 @@ askbox once charge; echo $? >> ~/statuses
 for mark in "$ASKBOX_DIR"/runs/billing-1/*/once.*; do : > "$mark"; done
 exit 1"#;
     let world = world("attempts = 2", script);
+    unfenced(&world);
     let _watcher = world.watch();
     world.ask_and_answer("billing-1");
     let parked = world.reaches("billing-1", "parked");
@@ -99,6 +106,7 @@ fn a_mark_of_a_failed_attempt_is_open_until_a_person_closes_it() {
     let script = r#"case ${ASKBOX_RUN##*/} in 1) askbox once charge && exit 1 ;; esac
 askbox once charge; echo $? >> ~/statuses; env | grep ^ASKBOX_ > ~/env; exit 0"#;
     let world = world("attempts = 2", script);
+    unfenced(&world);
     let _watcher = world.watch();
     world.ask_and_answer("billing-1");
     world.closed("billing-1", "delivered", 1);
