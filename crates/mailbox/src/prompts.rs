@@ -5,6 +5,7 @@
 //! whoever is killed. A sender that was killed behind the rename leaves the words in `sent`.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use crate::document::{self, SCHEMA_VERSION};
 use crate::error::{Error, Result};
 use crate::layout::Mailbox;
 use crate::time::{self, Time};
+use crate::wake;
 use crate::who::caller::Caller;
 
 /// The longest words, in bytes.
@@ -98,6 +100,9 @@ pub struct Prompt {
     pub agent: Agent,
     /// The id of the session.
     pub session: String,
+    /// The name of the session when the person gave it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// True for a stop. It has no words, and does not wait until the session is idle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops: bool,
@@ -129,6 +134,7 @@ impl Prompt {
             schema_version: SCHEMA_VERSION,
             agent,
             session,
+            title: String::new(),
             stops: false,
             turn: String::new(),
             words,
@@ -138,6 +144,14 @@ impl Prompt {
             reached: Reached::Nothing,
             why: String::new(),
         }
+    }
+}
+
+impl Prompt {
+    /// True if it has come as far as it will, or nowhere without its person. A stop is told by its session's page alone.
+    fn is_news(&self) -> bool {
+        let is_one = matches!(self.reached, Reached::Answered | Reached::Refused | Reached::Held | Reached::NotArrived);
+        is_one && !self.stops
     }
 }
 
@@ -199,10 +213,38 @@ pub fn all(mailbox: &Mailbox) -> Vec<Found> {
         let is_over = *place != Place::Kept && now.signed_duration_since(prompt.sent_at.unwrap_or(prompt.at)) > LASTS;
         if is_over {
             let _ = disk::remove(&path(mailbox, *id, *place));
+            let _ = disk::untouch(&seen(mailbox, *id));
         }
         !is_over
     });
     all
+}
+
+/// The sent prompts whose person should hear how far they have come, and has not seen it.
+pub fn news(mailbox: &Mailbox) -> impl Iterator<Item = (Uuid, Prompt)> {
+    let all = all(mailbox).into_iter().filter(|(_, place, prompt)| *place == Place::Sent && prompt.is_news());
+    all.filter(|(id, _, prompt)| !is_seen(mailbox, *id, prompt)).map(|(id, _, prompt)| (id, prompt))
+}
+
+/// Notes that a person has seen how far a prompt has come.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn see(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> Result<()> {
+    if !prompt.is_news() || is_seen(mailbox, id, prompt) {
+        return Ok(());
+    }
+    disk::create_folder_in(&wake::folder(mailbox))?;
+    disk::replace_unsynced(&seen(mailbox, id), &document::to_json(&prompt.reached)?, SystemTime::now())
+}
+
+fn is_seen(mailbox: &Mailbox, id: Uuid, prompt: &Prompt) -> bool {
+    disk::read(&seen(mailbox, id), 64).is_ok_and(|seen| document::to_json(&prompt.reached).is_ok_and(|reached| seen == reached))
+}
+
+/// The file that says how far a prompt had come when a person last saw it. It lies beside the prompts, because its sender writes those.
+fn seen(mailbox: &Mailbox, id: Uuid) -> PathBuf {
+    wake::folder(mailbox).join(format!("{id}.prompt"))
 }
 
 /// Takes a kept prompt for sending. Returns false if it is not kept any more: somebody else sends it, or it was taken back.

@@ -224,6 +224,7 @@ impl Watcher<'_> {
     pub(super) fn look_at(&mut self, path: &Path) {
         if path.starts_with(prompts::folder(&self.served.mailbox)) {
             self.connection.watch_prompts(&self.served.mailbox);
+            self.news.look_at_prompts();
             return self.prompts.wake();
         }
         let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };

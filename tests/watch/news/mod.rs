@@ -6,6 +6,7 @@
 //! | `events.rs` | which events are told |
 //! | `moments.rs` | when: grace, presence, quiet hours |
 //! | `at_terminals.rs` | dialogs at terminals that nobody can answer from another place |
+//! | `ended_turns.rs` | how far a person's prompt to a session has come |
 //! | `channel.rs` | a channel of the operator's, scripted |
 //! | `crashes.rs` | the teller is killed, doubled, refused |
 //! | `killed_at_each_step.rs` | fifty questions, cards and buttons, and a notifier that is killed in between |
@@ -17,6 +18,7 @@ mod at_terminals;
 mod channel;
 mod crashes;
 mod desktop;
+mod ended_turns;
 mod events;
 mod killed_at_each_step;
 mod moments;

@@ -231,6 +231,10 @@ pub enum Event {
     Parked,
     /// A session waits at its terminal, and nobody can answer its dialog from another place: `live.news`.
     AtTerminal,
+    /// A session has ended its turn on a person's prompt, and the person has not seen it.
+    TurnEnded,
+    /// A session has refused a person's prompt or not got it, or holds it at its terminal.
+    NotTaken,
 }
 
 askbox_mailbox::words!(Event);
@@ -241,9 +245,19 @@ impl Event {
         matches!(self, Self::Asked | Self::Approval | Self::Reminder | Self::Expiring | Self::Overdue)
     }
 
-    /// True for the events that report a new question, which nobody had the time to see yet.
-    pub fn is_new_question(self) -> bool {
-        matches!(self, Self::Asked | Self::Approval)
+    /// True for the events that nobody had the time to see yet: a new question, or the end of a prompt.
+    pub fn is_new(self) -> bool {
+        matches!(self, Self::Asked | Self::Approval) || self.is_of_prompt()
+    }
+
+    /// True for the events of a person's prompt to a session.
+    pub fn is_of_prompt(self) -> bool {
+        matches!(self, Self::TurnEnded | Self::NotTaken)
+    }
+
+    /// True for the events of a session, which have no question.
+    pub fn is_of_session(self) -> bool {
+        self == Self::AtTerminal || self.is_of_prompt()
     }
 }
 

@@ -244,8 +244,8 @@ pub(super) enum Note {
     Look(WorkflowId),
     /// Anything may have happened.
     LookAtAll,
-    /// A dialog at a terminal may have opened or ended.
-    Dialogs,
+    /// A dialog at a terminal may have opened or ended, or a prompt may have come further.
+    Sessions,
     /// Something came from the channel of a target.
     Said(String, Said),
     Leave,

@@ -15,7 +15,7 @@ use crate::news::lines::{ChannelAnswer, FromChannel};
 use crate::news::post::Present;
 use crate::news::post::{self, Place};
 use crate::news::record::{EntryState, Ledger, NEWS_FOLDER};
-use crate::news::terminals::{self, Terminals};
+use crate::news::sessions::{self, Sessions};
 use crate::news::wanted;
 use askbox_config::{Config, Live, Means, Notify, Target, targets};
 use askbox_mailbox::{
@@ -82,6 +82,11 @@ impl Courier {
         self.send(|| Note::LookAtAll);
     }
 
+    /// Reports that a prompt may have come further.
+    pub fn look_at_prompts(&self) {
+        self.send(|| Note::Sessions);
+    }
+
     fn send(&self, note: impl FnOnce() -> Note) {
         if let Some((sender, _)) = &self.thread {
             let _ = sender.send(note());
@@ -111,7 +116,7 @@ struct Work {
 
 struct Office {
     work: Work,
-    terminals: Terminals,
+    sessions: Sessions,
     sender: Sender<Note>,
     desks: BTreeMap<String, Desk>,
     /// When to look at a workflow again.
@@ -122,8 +127,8 @@ struct Office {
 
 impl Office {
     fn new(work: Work, sender: Sender<Note>) -> Self {
-        let (desks, dates, terminals) = (BTreeMap::new(), HashMap::new(), Terminals::new(work.live.clone()));
-        Self { work, terminals, sender, desks, dates, lock: None }
+        let (desks, dates, sessions) = (BTreeMap::new(), HashMap::new(), Sessions::new(work.live.clone(), &work.notify, &work.targets));
+        Self { work, sessions, sender, desks, dates, lock: None }
     }
 
     fn run(mut self, notes: &Receiver<Note>) {
@@ -143,7 +148,7 @@ impl Office {
                     Note::Look(workflow) => drop(look.insert(workflow)),
                     Note::LookAtAll => look_at_all = true,
                     // Each pass looks at them.
-                    Note::Dialogs => {}
+                    Note::Sessions => {}
                     Note::Said(target, said) => look.extend(self.hear(&target, said)),
                     Note::Leave => leave_at = Some(Instant::now() + LEAVE_WITHIN),
                 }
@@ -187,14 +192,14 @@ impl Office {
         for workflow in look {
             self.look(&workflow)?;
         }
-        self.terminals.look(&self.work.mailbox, self.desks.values_mut())?;
+        self.sessions.look(&self.work.mailbox, self.desks.values_mut())?;
         let told = self.tell(time::now());
         self.keep_channels();
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
         let dates = self.dates.values().copied().chain(told).map(until);
         let channels = self.desks.values().filter_map(|desk| desk.channel.deadline(desk.waiting()));
         let channels = channels.map(|at| at.saturating_duration_since(Instant::now()));
-        let longest = if self.terminals.polls() { ASK_EVERY } else { LONGEST_SLEEP };
+        let longest = if self.sessions.polls() { ASK_EVERY } else { LONGEST_SLEEP };
         Ok(dates.chain(channels).fold(longest, Duration::min))
     }
 
@@ -207,7 +212,7 @@ impl Office {
             let (name, target, takes_replies) = (name.clone(), target.clone(), self.work.takes_replies);
             self.desks.insert(name.clone(), Desk { name, target, ledger, channel, takes_replies });
         }
-        self.terminals.begin(&self.work.mailbox, &self.sender)
+        self.sessions.begin(&self.work.mailbox, &self.sender)
     }
 
     /// Every workflow that may have news for somebody.
@@ -226,7 +231,7 @@ impl Office {
     /// Brings the records of a workflow's rounds up to date.
     fn look(&mut self, workflow: &WorkflowId) -> Result<()> {
         let rounds_of = |desk: &Desk| {
-            let rounds = desk.ledger.rounds_of(workflow).filter(|round| !terminals::is_one(&desk.ledger, round));
+            let rounds = desk.ledger.rounds_of(workflow).filter(|round| !sessions::is_one(&desk.ledger, round));
             rounds.cloned().collect::<Vec<_>>()
         };
         let known: BTreeSet<RoundId> = self.desks.values().flat_map(rounds_of).collect();

@@ -4,11 +4,12 @@ use uuid::Uuid;
 
 use crate::news::channel::{Channel, Hear, Untold};
 use crate::news::lines::Notice;
+use crate::news::message;
 use crate::news::post::{Parcel, Place};
 use crate::news::record::{Entry, EntryState, Ledger};
 use crate::news::wanted::{self, Facts};
 use askbox_config::{Event, Target};
-use askbox_mailbox::{Folder, Mailbox, Result, RoundId, Shown, dialogs, list, timers};
+use askbox_mailbox::{Folder, Mailbox, Result, RoundId, Shown, dialogs, list, prompts, timers};
 
 /// One target at work.
 pub(super) struct Desk {
@@ -58,8 +59,8 @@ impl Desk {
 
     /// The notice of one event. `None` if the question no longer waits.
     fn of_one(&self, mailbox: &Mailbox, (round, event, count): &Place) -> Result<Option<Notice>> {
-        if *event == Event::AtTerminal {
-            return Ok(self.of_dialog(mailbox, round));
+        if event.is_of_session() {
+            return Ok(self.of_session(mailbox, round, *event, *count));
         }
         let found = wanted::facts_of_workflow(mailbox, &round.workflow, std::slice::from_ref(round));
         let is_still_so = |facts: &&Facts| facts.round == *round && (!event.asks() || facts.waits_for_a_person());
@@ -81,12 +82,16 @@ impl Desk {
         Ok(Some(notice))
     }
 
-    /// The notice of a dialog at a terminal. `None` if it has ended.
-    fn of_dialog(&self, mailbox: &Mailbox, round: &RoundId) -> Option<Notice> {
+    /// The notice of a dialog at a terminal, or of a prompt. `None` if the dialog has ended, or if the prompt was seen or has come further.
+    fn of_session(&self, mailbox: &Mailbox, round: &RoundId, event: Event, count: u32) -> Option<Notice> {
         let record = self.ledger.records.get(round)?;
-        let entry = record.events.iter().find(|entry| entry.event == Event::AtTerminal)?;
-        let dialog = dialogs::read(mailbox, *round.question.uuid()).ok()?;
-        Some(Notice::of_dialog(&self.name, (record.id(&self.name, entry), record.card(&self.name)), &dialog))
+        let entry = record.events.iter().find(|entry| (entry.event, entry.count) == (event, count))?;
+        let (id, ids) = (*round.question.uuid(), (record.id(&self.name, entry), record.card(&self.name)));
+        if event == Event::AtTerminal {
+            return Some(Notice::of_dialog(&self.name, ids, &dialogs::read(mailbox, id).ok()?));
+        }
+        let (_, prompt) = prompts::news(mailbox).find(|(of, prompt)| *of == id && message::event_of(prompt) == (event, count))?;
+        Some(Notice::of_prompt(&self.name, ids, event, &prompt, &self.target.open))
     }
 
     fn of_several(&self, mailbox: &Mailbox, places: &[Place]) -> Result<Notice> {

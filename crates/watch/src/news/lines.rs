@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use askbox_config::Target;
+use askbox_mailbox::prompts::{Agent, Reached};
 use askbox_mailbox::{QuestionId, Time, WorkflowId};
 
 /// A line to a channel.
@@ -84,6 +85,8 @@ pub enum About {
     Round(Box<AboutRound>),
     /// The dialog of a session.
     Session(AboutSession),
+    /// A person's prompt to a session.
+    Prompt(AboutPrompt),
     /// The events of several rounds.
     Several {
         /// Their number.
@@ -136,6 +139,21 @@ pub struct AboutSession {
     pub asks: String,
     /// When the dialog opened.
     pub since: Time,
+}
+
+/// The prompt that a message is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AboutPrompt {
+    /// The agent of the session.
+    pub program: Agent,
+    /// The id of the session.
+    pub session_id: String,
+    /// The beginning of what the person had written.
+    pub prompt: String,
+    /// How far it has come.
+    pub reached: Reached,
+    /// Why it has come no further, or how the turn has ended.
+    pub why: String,
 }
 
 /// How much attention a message asks for.

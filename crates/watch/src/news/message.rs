@@ -3,10 +3,11 @@
 
 use uuid::Uuid;
 
-use crate::news::lines::{About, AboutRound, AboutSession, Message, Notice, Urgency};
+use crate::news::lines::{About, AboutPrompt, AboutRound, AboutSession, Message, Notice, Urgency};
 use crate::news::wanted::Facts;
 use askbox_config::Event;
 use askbox_mailbox::dialogs::Dialog;
+use askbox_mailbox::prompts::{Prompt, Reached};
 use askbox_mailbox::{Kind, text, time};
 
 /// The most characters of a question in a message.
@@ -44,7 +45,7 @@ impl Notice {
             Event::Delivered => (format!("{workflow}: delivered{cost}{why}"), if why.is_empty() { Urgency::Low } else { Urgency::Normal }),
             Event::Failed => (format!("{workflow}: attempt {attempt} failed{why}"), Urgency::Low),
             Event::Parked => (format!("{workflow} needs you: parked{why}"), Urgency::High),
-            Event::AtTerminal => (format!("{workflow} waits at its terminal"), Urgency::Normal),
+            Event::AtTerminal | Event::TurnEnded | Event::NotTaken => (workflow.to_owned(), Urgency::Normal),
         };
         let place = if about.project == "-" { String::new() } else { format!(" · {}", about.project) };
         let text = format!("{}{place}", about.question);
@@ -70,17 +71,39 @@ impl Notice {
         Self { card, message: Message { id, about, ..plain.message }, ..plain }
     }
 
+    /// The notice about a person's prompt. It opens the page of the session.
+    pub(super) fn of_prompt(target: &str, (id, card): (Uuid, Uuid), event: Event, prompt: &Prompt, open: &str) -> Self {
+        let (words, why) = (text::excerpt(&prompt.words, LONGEST_QUESTION), text::excerpt(&prompt.why, LONGEST_WHY));
+        let said = match prompt.reached {
+            Reached::Refused => "your prompt was refused",
+            Reached::Held => "your prompt waits at its terminal",
+            Reached::NotArrived => "your prompt has not arrived",
+            // Its sender may say how the turn has ended.
+            _ if why.is_empty() => "its turn has ended",
+            _ => "",
+        };
+        let said = [said, &why].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(": ");
+        let name = if prompt.title.is_empty() { &prompt.session } else { &prompt.title };
+        let plain = Self::plain(target, event.word(), &format!("{}: {said}", text::excerpt(name, 60)), &words);
+        let (program, session_id, reached) = (prompt.agent, prompt.session.clone(), prompt.reached);
+        let open = (!open.is_empty()).then(|| session_of(open, &session_id));
+        let about = About::Prompt(AboutPrompt { program, session_id, prompt: words, reached, why });
+        Self { card, message: Message { id, about, open, ..plain.message }, ..plain }
+    }
+
     /// The notice about several events at once.
     pub(super) fn of_several(target: &str, id: Uuid, events: &[Event], waiting: usize, open: &str) -> Self {
         let count = |event: Event| events.iter().filter(|e| **e == event).count();
         let at_terminals = count(Event::AtTerminal);
         let ends = [Event::Delivered, Event::Failed, Event::Parked].map(|event| (count(event), event.word()));
-        let ends = ends.into_iter().chain([(at_terminals, "at a terminal")]);
+        let of_prompts = [(count(Event::TurnEnded), "turn ended"), (count(Event::NotTaken), "not taken")];
+        let ends = ends.into_iter().chain([(at_terminals, "at a terminal")]).chain(of_prompts);
         let ends: Vec<String> = ends.filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         let wait = if waiting == 1 { "1 question waits".to_owned() } else { format!("{waiting} questions wait") };
         let title = match at_terminals {
-            n if n < events.len() => format!("{wait} for an answer"),
-            n => format!("{n} sessions wait at their terminals"),
+            n if n == events.len() => format!("{n} sessions wait at their terminals"),
+            _ if events.iter().all(|event| event.is_of_session()) => format!("{} sessions have news", events.len()),
+            _ => format!("{wait} for an answer"),
         };
         let text = if ends.is_empty() { "ask-answer list".to_owned() } else { format!("{}; ask-answer list", ends.join(", ")) };
         let open = (!open.is_empty()).then(|| list_of(open));
@@ -111,6 +134,18 @@ fn list_of(open: &str) -> String {
     let before = open.split('{').next().unwrap_or_default();
     let list = ["/q/", "/run/", "/tree/"].iter().find_map(|page| before.strip_suffix(page));
     list.map_or_else(|| before.to_owned(), |list| format!("{list}/"))
+}
+
+/// The event of a prompt that is news, and its number among several.
+pub(super) fn event_of(prompt: &Prompt) -> (Event, u32) {
+    let event = if prompt.reached == Reached::Answered { Event::TurnEnded } else { Event::NotTaken };
+    (event, prompt.reached as u32)
+}
+
+/// The address of a session, made from the address of one question, if that is one of our page.
+fn session_of(open: &str, session: &str) -> String {
+    let (list, is_plain) = (list_of(open), |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if list.ends_with('/') && session.chars().all(is_plain) { format!("{list}session/{session}") } else { list }
 }
 
 fn about(event: Event, facts: &Facts) -> AboutRound {
@@ -178,5 +213,7 @@ mod tests {
         assert_eq!(of(&both), ("2 sessions wait at their terminals".into(), "2 at a terminal; ask-answer list".into()));
         let mixed = [Event::Asked, Event::AtTerminal];
         assert_eq!(of(&mixed), ("1 question waits for an answer".into(), "1 at a terminal; ask-answer list".into()));
+        let ended = [Event::AtTerminal, Event::TurnEnded, Event::TurnEnded];
+        assert_eq!(of(&ended), ("3 sessions have news".into(), "1 at a terminal, 2 turn ended; ask-answer list".into()));
     }
 }

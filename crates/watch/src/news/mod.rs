@@ -19,7 +19,7 @@
 //! | `channel` | the program that tells a target's people, and hears them; the messages to the thread |
 //! | [`lines`] | the lines between the watcher and a channel |
 //! | `wanted` | the state of a round in the mailbox, and the events to send that follow from it |
-//! | `terminals` | the dialogs at terminals that nobody can answer from another place |
+//! | `sessions` | events of sessions without a question: dialogs at terminals that nobody can answer from another place, and prompts |
 //! | `record` | how far each event of a round and a target has come, and these records on disk |
 //! | `post` | which events are sent now, and which together; whether a person sees a new question anyway |
 //! | `message` | an event in words |
@@ -38,7 +38,7 @@ pub mod lines;
 mod message;
 mod post;
 mod record;
-mod terminals;
+mod sessions;
 pub mod waiting;
 mod wanted;
 

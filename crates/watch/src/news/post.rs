@@ -44,7 +44,7 @@ pub(super) fn due(
         }
         let place = (round, entry.event, entry.count);
         // A person at an inbox sees a new question there, and a person at a session's terminal sees its dialog.
-        let may_wait = entry.event.is_new_question() && due <= now && due + present > now;
+        let may_wait = entry.event.is_new() && due <= now && due + present > now;
         let seen_until = (may_wait && is_seen(&place.0)).then(|| due + present);
         let look = seen_until.map(|until| until.min(now + TimeDelta::seconds(5)));
         let quiet = quiet_until.filter(|_| !entry.urgent);

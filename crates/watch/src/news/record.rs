@@ -129,9 +129,9 @@ impl Record {
         self.events.iter().any(Entry::is_open)
     }
 
-    /// True if the round stands for a dialog at a terminal.
-    pub(in crate::news) fn is_at_terminal(&self) -> bool {
-        !self.events.is_empty() && self.events.iter().all(|entry| entry.event == Event::AtTerminal)
+    /// True if the round stands for a dialog at a terminal, or for a prompt.
+    pub(in crate::news) fn is_of_session(&self) -> bool {
+        !self.events.is_empty() && self.events.iter().all(|entry| entry.event.is_of_session())
     }
 }
 

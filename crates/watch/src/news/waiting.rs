@@ -34,7 +34,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
         let ledger = Ledger::read(mailbox, &name);
         let entries = ledger.open_entries().into_iter().filter_map(|(due, round, n)| {
             let entry = ledger.records.get(&round)?.events.get(n)?;
-            let due = if entry.event.is_new_question() { due + seen_for(&round.workflow) } else { due };
+            let due = if entry.event.is_new() { due + seen_for(&round.workflow) } else { due };
             (entry.urgent || !is_quiet).then_some(due)
         });
         // The watcher that notifies makes a record of each question as soon as it is there, in quiet hours too.

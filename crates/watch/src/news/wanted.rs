@@ -28,7 +28,7 @@ pub(super) fn apply_wanted(record: &mut Record, facts: &Facts, target: &Target, 
         want(record, event, facts.times_taken_back(), now + grace);
         if let Some((count, at, after)) = reminder(facts, now) {
             // A reminder whose date is before the first mention of the question here is pointless.
-            let mentioned = record.events.iter().filter(|e| e.event.is_new_question()).map(|e| e.since).max();
+            let mentioned = record.events.iter().filter(|e| e.event.is_new()).map(|e| e.since).max();
             if mentioned.is_some_and(|mentioned| at > mentioned) {
                 want(record, Event::Reminder, count, now);
             }

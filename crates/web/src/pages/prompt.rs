@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::extract::{Extension, Path};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use uuid::Uuid;
 
 use crate::gate::Posted;
 use crate::send::CHANNEL;
-use crate::site::{Site, Visit};
+use crate::site::Visit;
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
 use askbox_mailbox::{Error, Mailbox, Result, audit, text, time};
+use askbox_run::log;
 use askbox_run::supervise::stop::{self, Stop};
 use askbox_watch::prompting;
 use askbox_watch::sessions::{self, Session};
@@ -33,8 +35,11 @@ pub struct Shown {
     pub is_new: bool,
 }
 
-/// The last prompts for a session, which may have ended.
-pub fn of_session(site: &Site, id: &str, session: Option<&Session>) -> Vec<Shown> {
+/// The last prompts for a session, which may have ended. Their ends are seen by a person who opens the page, or has it open on the device
+/// that gave them. A page that is open on another device may have nobody in front of it.
+pub fn of_session(visit: &Visit, id: &str, session: Option<&Session>, headers: &HeaderMap) -> Vec<Shown> {
+    let site = &visit.site;
+    let (is_visible, is_opened) = (!headers.contains_key("askbox-hidden"), !headers.contains_key("askbox-again"));
     let mut all: Vec<_> = prompts::all(&site.mailbox).into_iter().filter(|(_, _, prompt)| prompt.session == id).collect();
     all.drain(..all.len().saturating_sub(SHOWN));
     // A watcher of another container is not seen, and sends all the same.
@@ -42,6 +47,9 @@ pub fn of_session(site: &Site, id: &str, session: Option<&Session>) -> Vec<Shown
     let config = site.context.config().ok();
     let kept = session.map(|session| sessions::unsent_because(session.agent, &site.mailbox, config.as_ref()));
     let shown = |(id, place, mut prompt): (Uuid, Place, Prompt)| {
+        if place == Place::Sent && is_visible && (is_opened || prompt.by == visit.signed_in.device) {
+            log::ok(prompts::see(&site.mailbox, id, &prompt));
+        }
         if place == Place::Kept {
             prompt.why = kept.clone().flatten().unwrap_or_default();
         }
@@ -96,7 +104,9 @@ pub fn send(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, Ex
     }
     let found = sessions::of_id(&site.mailbox, &session)?.filter(|session| session.offers.words.is_some());
     let ended = || Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions");
-    let prompt = Prompt::new(found.ok_or_else(ended)?.agent, &session, words, &visit.signed_in.device);
+    let found = found.ok_or_else(ended)?;
+    let title = found.title.unwrap_or_default();
+    let prompt = Prompt { title, ..Prompt::new(found.agent, &session, words, &visit.signed_in.device) };
     prompts::keep(&site.mailbox, &caller, id, &prompt)?;
     let why = format!("prompt {id} for session {session}");
     audit::record(&site.mailbox, audit::Entry::about("prompt_kept").by(&visit.signed_in.device).why(why));

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use uuid::Uuid;
 
@@ -79,7 +79,7 @@ pub fn list(visit: &Visit, (): ()) -> Result<Response> {
 }
 
 /// `/session/ID`
-pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)) -> Result<Response> {
+pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, RawQuery, HeaderMap)) -> Result<Response> {
     let (session, file) = (sessions::of_id(&visit.site.mailbox, &id)?, sessions::file(&id)?);
     let Some(agent) = session.as_ref().map(|session| session.agent).or(file.as_ref().map(|(agent, _)| *agent)) else {
         return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
@@ -105,7 +105,7 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query)): (Path<String>, RawQuery)
         visit.site.changes.look_at(given, &id);
     }
     let offers = session.as_ref().map(|session| session.offers).unwrap_or_default();
-    let prompts = prompt::of_session(&visit.site, &id, session.as_ref());
+    let prompts = prompt::of_session(visit, &id, session.as_ref(), &headers);
     let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
     let (branch, is_cut, next, stop) = (said.branch, said.is_cut, Uuid::new_v4(), Uuid::new_v4());
     Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, offers, next, stop, is_sent }))

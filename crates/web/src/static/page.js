@@ -37,7 +37,7 @@ const askbox = (() => {
   };
   const ask = async (path) => {
     try {
-      const reply = await fetch(path, { headers: hidden() ? { "askbox-hidden": "1" } : {}, signal: AbortSignal.timeout(TIMEOUT) });
+      const reply = await fetch(path, { headers: { [hidden() ? "askbox-hidden" : "askbox-again"]: "1" }, signal: AbortSignal.timeout(TIMEOUT) });
       // A server in front answers for one that is gone.
       if (reply.status === 502 || reply.status === 504) throw new Error("the server is gone");
       back();
