@@ -111,7 +111,8 @@ fn a_fetched_answer_makes_a_silent_end_a_delivery() {
         (stranger.as_str(), &tokens, false),
         (forged, &tokens, false),
     ] {
-        let world = world("", "");
+        // Behind the fence, the supervisor says which run it is.
+        let world = world("", "[fence]\nmode = \"off\"");
         let turn = json!([{"run": command}, {"end": end}]);
         turns(&world, &[turn.clone(), turn]);
         world.ok("checkpoint", &["save", "acp-1", "--step", "review"]);

@@ -116,7 +116,7 @@ fn a_parent_that_is_run_by_hand_lets_its_tree_go_on() {
 #[test]
 fn a_child_has_its_parents_environment_without_a_watcher_only() {
     for is_watched in [true, false] {
-        let tree = Tree::new();
+        let tree = Tree::unfenced();
         tree.does("root", "FROM=parent CODEX_SANDBOX_NETWORK_DISABLED=1 relaunch spawn -w leaf --prompt go 2>\"$AGENT_DIR/warned\"");
         tree.does("leaf", "echo \"from ${FROM-the watcher}\"");
         let _watcher = is_watched.then(|| tree.world.watch());

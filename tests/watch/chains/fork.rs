@@ -4,7 +4,7 @@ use crate::watch::chains::scripted::Tree;
 
 /// What the agent of the root is told when it runs this.
 fn refused(work: &str) -> String {
-    let tree = Tree::new();
+    let tree = Tree::unfenced();
     tree.does("root", &format!("{work}; exec 2>&1; relaunch spawn --fork -w child --prompt go; echo \"status $?\""));
     tree.does("child", "echo never");
     let said = tree.spawn("root");

@@ -13,7 +13,7 @@ fn state(tree: &Tree, id: &str, state: &str) -> Value {
 
 #[test]
 fn a_signal_with_something_behind_it_ends_the_turn() {
-    let tree = Tree::new();
+    let tree = Tree::unfenced();
     tree.does("root", &passes_on("leaf"));
     tree.does("leaf", &ASKS.replace("ask-post 'When?'", "ask-post 'When?' >/dev/null; echo SGN_PEND_STARTED"));
     tree.does("withdrawn", "ask-post 'When?' >/dev/null; ask-answer cancel withdrawn >/dev/null; echo SGN_PEND_STARTED");

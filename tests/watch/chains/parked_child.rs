@@ -65,7 +65,7 @@ fn a_parent_that_repeats_spawns_line_waits_for_its_child() {
 
 #[test]
 fn words_beside_the_line_and_the_line_of_another_are_a_reply() {
-    let tree = Tree::new();
+    let tree = Tree::unfenced();
     tree.does("other", FIRST_DESIGN);
     tree.world.run("relaunch", &["spawn", "-w", "other", "--prompt", "go"]);
     tree.does("root", "relaunch spawn -w leaf --prompt go >/dev/null; relaunch drop leaf >/dev/null; echo 'parked (leaf): was given up'");

@@ -20,6 +20,11 @@ impl Tree {
         Self::with("")
     }
 
+    /// Its runs may set what their calls find in the environment, and end questions and workflows.
+    pub fn unfenced() -> Self {
+        Self::with("[fence]\nmode = \"off\"\n")
+    }
+
     pub fn with(config: &str) -> Self {
         let tree = Self { world: World::at_home() };
         tree.world.configure(config);
