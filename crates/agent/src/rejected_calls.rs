@@ -7,8 +7,7 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use crate::stream::lines::BoundedLines;
-use crate::transcript::Entry;
+use crate::transcript::{Entry, entries};
 
 /// The beginning of the result of such a call.
 const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
@@ -26,10 +25,8 @@ pub struct RejectedCall {
 
 /// Returns the rejected calls of the last turn, in the order of the session. Empty if the transcript cannot be read.
 pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
-    let mut lines = BoundedLines::new(transcript);
     let (mut made, mut rejected) = (Vec::new(), Vec::new());
-    while let Ok(Some(line)) = lines.next_line() {
-        let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
+    for entry in entries(transcript, |_| true) {
         if begins_a_turn(&entry) {
             (made, rejected) = (Vec::new(), Vec::new());
         }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::stream::lines::BoundedLines;
-use crate::transcript::Entry;
+use crate::transcript::entries;
 use askbox_mailbox::{Time, disk};
 
 /// The bytes that are read at the beginning of a transcript: enough for a long first prompt.
@@ -75,24 +74,9 @@ pub fn of_transcript(transcript: &Path) -> Option<SessionSize> {
 
 /// The usage that the API reported for each reply of the session's own model, and the time of the reply. Messages that the agent program made itself have no tokens.
 fn replies(transcript: impl Read) -> impl Iterator<Item = (Usage, Option<Time>)> {
-    let mut lines = BoundedLines::new(transcript);
-    std::iter::from_fn(move || {
-        while let Ok(Some(line)) = lines.next_line() {
-            // Parse only the lines that may matter.
-            if !line.text.contains("\"usage\"") {
-                continue;
-            }
-            let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
-            if let Ok(usage) = Usage::deserialize(&entry.message["usage"])
-                && entry.kind == "assistant"
-                && !entry.is_of_subagent
-                && usage.request() > 0
-            {
-                return Some((usage, entry.at()));
-            }
-        }
-        None
-    })
+    let replies = entries(transcript, |line| line.contains("\"usage\"")).filter(|entry| entry.kind == "assistant" && !entry.is_of_subagent);
+    let usages = replies.filter_map(|entry| Some((Usage::deserialize(&entry.message["usage"]).ok()?, entry.at())));
+    usages.filter(|(usage, _)| usage.request() > 0)
 }
 
 #[cfg(test)]

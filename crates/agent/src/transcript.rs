@@ -231,6 +231,21 @@ pub fn notice_of_task(transcript: impl Read + Seek, task: &str) -> Option<Notice
     shown.or(queued)
 }
 
+/// The entries of a transcript, up to a line that cannot be read. Only lines that may matter are parsed.
+pub(crate) fn entries(transcript: impl Read, may_matter: impl Fn(&str) -> bool) -> impl Iterator<Item = Entry> {
+    let mut lines = BoundedLines::new(transcript);
+    std::iter::from_fn(move || {
+        loop {
+            let line = lines.next_line().ok()??;
+            if may_matter(line.text)
+                && let Ok(entry) = serde_json::from_str(line.text)
+            {
+                return Some(entry);
+            }
+        }
+    })
+}
+
 /// The first thing that is found in a line of the transcript's end.
 fn end_of<T>(mut transcript: impl Read + Seek, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
     let length = transcript.seek(SeekFrom::End(0)).ok()?;
@@ -293,10 +308,8 @@ fn results(entry: &str) -> Vec<Value> {
 /// The folder of the session when it makes this tool call. That is the folder of the newest entry, once every call before this one has
 /// its result or is deferred. `None` if that is not known yet, or if the transcript cannot be read.
 pub fn folder_of_call(transcript: impl Read, call: &str) -> Option<PathBuf> {
-    let mut lines = BoundedLines::new(transcript);
     let (mut open, mut folder) = (Vec::new(), None);
-    while let Ok(Some(line)) = lines.next_line() {
-        let Ok(entry) = serde_json::from_str::<Entry>(line.text) else { continue };
+    for entry in entries(transcript, |_| true) {
         folder = entry.cwd.clone().or(folder);
         if let Some(Attachment { kind, id: Some(id), .. }) = &entry.attachment
             && kind == DEFERRED
@@ -360,13 +373,7 @@ pub fn renew(config_dir: &Path, session_id: &str, before: SystemTime) -> std::io
 }
 
 fn holds_a_message(transcript: impl Read) -> bool {
-    let mut lines = BoundedLines::new(transcript);
-    while let Ok(Some(line)) = lines.next_line() {
-        if serde_json::from_str::<Entry>(line.text).is_ok_and(|entry| matches!(entry.kind.as_str(), "user" | "assistant")) {
-            return true;
-        }
-    }
-    false
+    entries(transcript, |_| true).any(|entry| matches!(entry.kind.as_str(), "user" | "assistant"))
 }
 
 /// The path of the transcript of a new session in this folder. The folder's name is the path, with `-` for all but letters and digits.
