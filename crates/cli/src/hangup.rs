@@ -1,12 +1,11 @@
 //! Noticing that the reader of our standard output has gone away, even while nothing is written; or the other end of another file.
 
-use std::io::Stdout;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use askbox_run::process::poll_thread::{PollSource, PollThread};
+use askbox_run::process::poll_thread::{PollSource, PollThread, to_hang_up};
 
 /// True if the reader of standard output has gone away.
 pub fn is_gone() -> bool {
@@ -28,30 +27,10 @@ pub fn wait(file: impl AsFd) -> bool {
     true
 }
 
-struct Hangup<F> {
-    out: Stdout,
-    gone: F,
-}
-
-impl<F: FnMut() + Send> PollSource for Hangup<F> {
-    fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.out.as_fd()]
-    }
-
-    fn is_read(&self) -> bool {
-        false
-    }
-
-    fn ready(&mut self) -> bool {
-        (self.gone)();
-        false
-    }
-}
-
 /// A source that calls `gone` once when the reader of standard output closes the pipe.
 pub fn source(gone: impl FnMut() + Send + 'static) -> Box<dyn PollSource> {
     #[allow(clippy::disallowed_methods, reason = "nothing is written to it")]
-    Box::new(Hangup { out: std::io::stdout(), gone })
+    to_hang_up(std::io::stdout(), gone)
 }
 
 /// Calls `gone` from another thread when the reader of standard output closes the pipe. `None` if no pipe could be made.

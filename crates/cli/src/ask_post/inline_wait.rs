@@ -5,7 +5,7 @@
 //! The one who hears the answer of a waiting `ask-post`: the agent whose command it is, and the reader of its output. A command outlives
 //! its agent if that is killed, for its output goes to a file then.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use askbox_run::asking::hold::{Begun, Look};
 use askbox_run::claim::heard::{self, Sign};
 use askbox_run::claim::inline::{self, Hearer};
 use askbox_run::claim::{Claim, OnRecord};
-use askbox_run::process::poll_thread::{PollSource, PollThread};
+use askbox_run::process::poll_thread::{self, PollThread};
 use askbox_run::recovery::of_asker;
 
 /// The process that the round's end names.
@@ -180,7 +180,7 @@ fn tell_at_signal(id: WorkflowId, waits: Arc<AtomicBool>) {
 
 /// The hearer of this process's output.
 struct OutputHearer {
-    agent: Arc<NearestAgent>,
+    agent: NearestAgent,
     /// Wakes the wait. Dropped with this.
     thread: Mutex<Option<PollThread>>,
 }
@@ -188,7 +188,7 @@ struct OutputHearer {
 impl OutputHearer {
     /// Finds it. Call this before the question is posted, so that an agent that ends from then on is noticed.
     pub(super) fn find() -> Self {
-        Self { agent: Arc::new(NearestAgent::of_this_process()), thread: Mutex::default() }
+        Self { agent: NearestAgent::of_this_process(), thread: Mutex::default() }
     }
 
     /// The agent, if it is known.
@@ -207,29 +207,17 @@ impl Hearer for OutputHearer {
         let Ok(mut thread) = PollThread::new() else { return };
         let by_hangup = waker.clone();
         let mut sources = vec![hangup::source(move || by_hangup.wake())];
-        if matches!(*self.agent, NearestAgent::Is(_)) {
-            sources.push(Box::new(AgentEnd(Arc::clone(&self.agent), waker)));
+        if let NearestAgent::Is(process) = &self.agent
+            && let Ok(process) = process.as_fd().try_clone_to_owned()
+        {
+            sources.push(poll_thread::to_read(process, move |_| {
+                waker.wake();
+                false
+            }));
         }
         thread.start(sources);
         if let Ok(mut kept) = self.thread.lock() {
             *kept = Some(thread);
         }
-    }
-}
-
-/// The end of an agent.
-struct AgentEnd(Arc<NearestAgent>, Waker);
-
-impl PollSource for AgentEnd {
-    fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        match &*self.0 {
-            NearestAgent::Is(process) => vec![process.as_fd()],
-            NearestAgent::Unknown | NearestAgent::HasEnded => Vec::new(),
-        }
-    }
-
-    fn ready(&mut self) -> bool {
-        self.1.wake();
-        false
     }
 }

@@ -2,7 +2,7 @@
 //! requests to stop, for Unix signals, and for a reader that goes away. It sleeps until one of them is ready.
 
 use std::io::{PipeReader, PipeWriter};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -26,6 +26,41 @@ pub trait PollSource: Send {
     /// Called when a descriptor is ready, and sometimes when none is. Must not block: all sources share this thread. Returns whether
     /// the source is to be polled again.
     fn ready(&mut self) -> bool;
+}
+
+/// A source with one descriptor. `ready` is called with it, and returns whether it is to be polled again.
+struct Source<D, F> {
+    descriptor: D,
+    is_read: bool,
+    ready: F,
+}
+
+impl<D: AsFd + Send, F: FnMut(&mut D) -> bool + Send> PollSource for Source<D, F> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.descriptor.as_fd()]
+    }
+
+    fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    fn ready(&mut self) -> bool {
+        (self.ready)(&mut self.descriptor)
+    }
+}
+
+/// Waits for data in this descriptor, or for its end.
+pub fn to_read<D: AsFd + Send + 'static>(descriptor: D, ready: impl FnMut(&mut D) -> bool + Send + 'static) -> Box<dyn PollSource> {
+    Box::new(Source { descriptor, is_read: true, ready })
+}
+
+/// Waits once for an error or a hang-up of this descriptor.
+pub fn to_hang_up(descriptor: impl AsFd + Send + 'static, mut gone: impl FnMut() + Send + 'static) -> Box<dyn PollSource> {
+    let ready = move |_: &mut _| {
+        gone();
+        false
+    };
+    Box::new(Source { descriptor, is_read: false, ready })
 }
 
 /// A thread that polls sources until this is dropped. Sources that are ready by then are still called.

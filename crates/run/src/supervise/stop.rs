@@ -6,9 +6,7 @@
 //! Waits for the end of a run that was asked to stop. The wait itself is limited, because a supervisor may hang. A supervisor that a
 //! signal has stopped (Ctrl-Z, SIGSTOP) reads no request until it is continued.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +15,7 @@ use rustix::process::Signal;
 use crate::attempt::record::{self, Run};
 pub(crate) use crate::attempt::stop_request::request_path;
 pub use crate::attempt::stop_request::{Stop, read_request};
-use crate::process::poll_thread::PollSource;
+use crate::process::poll_thread::{self, PollSource};
 use crate::supervise::ladder;
 use askbox_mailbox::audit::Entry;
 use askbox_mailbox::disk::{Lock, LockHolder, lock_holder};
@@ -92,31 +90,19 @@ impl Drop for ControlFifo {
     }
 }
 
-struct WakeUps<F> {
-    fifo: File,
-    on_wake_up: F,
-}
-
 /// Creates the FIFO in an attempt's folder. Once the source is polled, `on_wake_up` is called after each [`wake`].
 pub fn listen_for_wake_ups(folder: &Path, on_wake_up: impl Fn() + Send + 'static) -> Result<(ControlFifo, Box<dyn PollSource>)> {
     let path = control_path(folder);
     let fifo = disk::fifo::open_reader(&path)?;
-    Ok((ControlFifo(path), Box::new(WakeUps { fifo, on_wake_up })))
-}
-
-impl<F: Fn() + Send> PollSource for WakeUps<F> {
-    fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.fifo.as_fd()]
-    }
-
-    fn ready(&mut self) -> bool {
-        match self.fifo.read(&mut [0; 64]) {
-            Ok(1..) => (self.on_wake_up)(),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Ok(0) | Err(_) => return false,
+    let source = poll_thread::to_read(fifo, move |fifo| match fifo.read(&mut [0; 64]) {
+        Ok(0) => false,
+        Ok(_) => {
+            on_wake_up();
+            true
         }
-        true
-    }
+        Err(e) => matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+    });
+    Ok((ControlFifo(path), source))
 }
 
 /// Wakes the supervisor of the attempt in this folder, if there is one.

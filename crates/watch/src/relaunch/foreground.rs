@@ -5,7 +5,6 @@
 //! back-off, answers that have arrived, wake-ups by children. It prints the events of its workflow until the workflow has ended or waits
 //! for a person.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -26,7 +25,7 @@ use askbox_mailbox::{Ended, Error, Mailbox, Result, Waker, WorkflowId, round, th
 use askbox_run::chain::outcome::TreeState;
 use askbox_run::chain::progress::{self, Progress};
 use askbox_run::process::agent_exit;
-use askbox_run::process::poll_thread::{self, PollSource, UnixSignals};
+use askbox_run::process::poll_thread::{self, PollSource};
 use askbox_run::supervise::ladder::StopRequest;
 use askbox_run::supervise::ownership::Attempt;
 use askbox_run::supervise::run_message::Stopper;
@@ -322,34 +321,18 @@ fn exit_status(workflow: &WorkflowId, end: Option<Progress>) -> Result<u8> {
     }
 }
 
-/// Turns a Unix signal into a request to stop. The second signal skips the wait for the tool call in flight.
-struct StopSignals {
-    caught: UnixSignals,
-    stopper: Stopper,
-    grace: Duration,
-    /// Unix signals before this time are ignored: they are meant for the process group where the supervisor was started.
-    ignore_until: Option<Instant>,
-    had_one: bool,
-}
-
-/// Catches the signals from now on. `None` if they cannot be caught.
+/// Turns Unix signals into requests to stop, from now on. The second signal skips the wait for the tool call in flight. Signals before
+/// `ignore_until` are ignored: they are meant for the process group where the supervisor was started. `None` if they cannot be caught.
 pub fn catch_stop_signals(stopper: Stopper, grace: Duration, ignore_until: Option<Instant>) -> Option<Box<dyn PollSource>> {
-    let caught = poll_thread::catch_unix_signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
-    Some(Box::new(StopSignals { caught, stopper, grace, ignore_until, had_one: false }))
-}
-
-impl PollSource for StopSignals {
-    fn fds(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.caught.get_read().as_fd()]
-    }
-
-    fn ready(&mut self) -> bool {
-        let counts = self.ignore_until.is_none_or(|t| Instant::now() >= t);
-        for signal in self.caught.pending().filter(|_| counts) {
+    let mut caught = poll_thread::catch_unix_signals(&[SIGTERM, SIGINT, SIGHUP]).ok()?;
+    let mut had_one = false;
+    Some(poll_thread::to_read(caught.get_read().try_clone().ok()?, move |_| {
+        let counts = ignore_until.is_none_or(|t| Instant::now() >= t);
+        for signal in caught.pending().filter(|_| counts) {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            let now = std::mem::replace(&mut self.had_one, true);
-            self.stopper.stop(StopRequest { why: format!("the supervisor got {name}"), grace: self.grace, report: false, now });
+            let now = std::mem::replace(&mut had_one, true);
+            stopper.stop(StopRequest { why: format!("the supervisor got {name}"), grace, report: false, now });
         }
         true
-    }
+    }))
 }
