@@ -149,15 +149,11 @@ pub fn in_words(question: &Question, answer: &Answer) -> Vec<GivenPart> {
 }
 
 fn said(part: &Part, value: &AnswerValue) -> Vec<Said> {
-    let texts = match value {
-        AnswerValue::List(texts) => texts.clone(),
-        other => vec![other.to_text()],
-    };
     let of = |words: &String| {
         let meaning = part.options.get(words).map(|choice| text::printable(&choice.description));
         Said { words: text::printable(words), meaning: meaning.unwrap_or_default() }
     };
-    texts.iter().map(of).collect()
+    value.to_texts().iter().map(of).collect()
 }
 
 #[cfg(test)]

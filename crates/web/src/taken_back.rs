@@ -89,10 +89,7 @@ fn filled(question: &Question, answer: &Answer) -> Filled {
 }
 
 fn of_part(part: &Part, value: &AnswerValue) -> FilledPart {
-    let texts = match value {
-        AnswerValue::List(texts) => texts.clone(),
-        other => vec![other.to_text()],
-    };
+    let texts = value.to_texts();
     let place = |text: &String| part.options.place(text);
     let mut filled = FilledPart::default();
     match part.kind() {

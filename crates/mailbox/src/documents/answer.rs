@@ -74,6 +74,11 @@ impl AnswerValue {
         }
     }
 
+    /// Returns the texts of a list; one text for any other value.
+    pub fn to_texts(&self) -> Vec<String> {
+        if let Self::List(items) = self { items.clone() } else { vec![self.to_text()] }
+    }
+
     /// Returns the value as text for a prompt or a shell: one value without quotes, a list joined by `, `, a batch as JSON.
     pub fn to_text(&self) -> String {
         match self {

@@ -199,10 +199,7 @@ impl Field {
 
     /// The field's value; `None` if the answer leaves the field out.
     fn value(&self, answer: &AnswerValue) -> Result<Option<Value>, String> {
-        let words = match answer {
-            AnswerValue::List(words) => words.clone(),
-            other => vec![other.to_text()],
-        };
+        let words = answer.to_texts();
         if !self.required && matches!(&words[..], [word] if word.trim() == LEFT_OUT) {
             return Ok(None);
         }

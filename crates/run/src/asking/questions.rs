@@ -123,11 +123,7 @@ fn given(input: &Map<String, Value>, question: &Question, answer: &Answer, value
         annotation.extend(chosen.and_then(|choice| choice.preview.clone()).map(|preview| ("preview".to_owned(), preview.into())));
         let note = notes.get(n).filter(|note| !note.is_empty());
         annotation.extend(note.map(|note| ("notes".to_owned(), note.as_str().into())));
-        let said = match given {
-            None => Vec::new(),
-            Some(AnswerValue::List(labels)) => labels,
-            Some(other) => vec![other.to_text()],
-        };
+        let said = given.as_ref().map(AnswerValue::to_texts).unwrap_or_default();
         // Claude Code joins the labels of several options like this.
         answers.insert(text.to_owned(), said.join(", ").into());
         each.push(said);
