@@ -4,7 +4,7 @@ use askbox_config::Config;
 use askbox_mailbox::documents::fields::trace::{SpanId, TraceId};
 use askbox_mailbox::{AnswerValue, Closed, Mailbox, Question, RoundId, Time, text};
 use askbox_run::attempt::trace;
-use askbox_run::{Run, RunState, record};
+use askbox_run::{Run, record};
 
 /// The most attempts of a round that have spans, the newest of them.
 const ATTEMPTS: usize = 16;
@@ -111,17 +111,12 @@ fn about_round(config: &Config, round: &RoundId, question: &Question, attempts: 
     found
 }
 
-/// The word for a state, as `run.json` has it.
-fn word(state: RunState) -> String {
-    serde_json::to_value(state).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
 fn about_attempt(run: &Run) -> Vec<(&'static str, Value)> {
     let mut found = vec![
         ("askbox.attempt", Value::Number(run.attempt.into())),
         ("askbox.runner", Value::Text(run.runner.clone())),
         ("askbox.session_id", Value::Text(run.session_id.to_string())),
-        ("askbox.state", Value::Text(word(run.state))),
+        ("askbox.state", Value::Text(run.state.word().to_owned())),
     ];
     found.extend(run.cost_usd.map(|usd| ("askbox.cost_usd", Value::Amount(usd))));
     found

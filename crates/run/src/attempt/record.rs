@@ -64,6 +64,8 @@ pub enum RunState {
     Interrupted,
 }
 
+askbox_mailbox::words!(RunState);
+
 /// How the session of an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how")]
