@@ -13,9 +13,7 @@ use crate::{
     Mailbox, On, Question, Receipt, Result, RoundId, WorkflowId, accept, attachments, disk, document, list, post, round, settle,
 };
 
-/// The sleep between two looks if the system has no file events for the mailbox.
-const POLL_EVERY: Duration = Duration::from_millis(500);
-/// The longest sleep between two looks if it has: an event may be lost.
+/// The longest sleep between two looks: a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(10);
 
 impl Mailbox {
@@ -128,11 +126,10 @@ impl Mailbox {
             }
             self.check_in_place()?;
             let left = deadline.saturating_duration_since(Instant::now());
-            match (&events, left) {
-                (_, Duration::ZERO) => return Ok(None),
-                (Some(events), left) => events.wait(left.min(RECHECK_EVERY)),
-                (None, left) => std::thread::sleep(left.min(POLL_EVERY)),
+            if left.is_zero() {
+                return Ok(None);
             }
+            FolderWatch::wait_or_sleep(events.as_ref(), left.min(RECHECK_EVERY));
         }
     }
 

@@ -102,6 +102,9 @@ impl Waker {
     }
 }
 
+/// The longest sleep between two looks if the system has no file events for a folder.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+
 impl FolderWatch {
     /// Starts to watch `folder`.
     ///
@@ -140,6 +143,14 @@ impl FolderWatch {
     /// Returns at the first change since the last call, or after `limit`.
     pub fn wait(&self, limit: Duration) {
         self.changed_within(limit);
+    }
+
+    /// [`wait`](Self::wait). Without file events, sleeps for half a second at most.
+    pub fn wait_or_sleep(watch: Option<&Self>, limit: Duration) {
+        match watch {
+            Some(watch) => watch.wait(limit),
+            None => std::thread::sleep(limit.min(POLL_EVERY)),
+        }
     }
 
     /// [`wait`](Self::wait). Returns true if there was a change.

@@ -8,8 +8,6 @@ use askbox_mailbox::{Ended, Folder, FolderWatch, Mailbox, Result, WorkflowId, ro
 
 /// The longest time between two looks, because a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(5);
-/// The time between two looks if there are no file events.
-const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// The progress of a workflow.
 pub enum Progress {
@@ -79,10 +77,7 @@ impl Changes {
         if left.is_zero() {
             return false;
         }
-        match &self.0 {
-            Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
-            None => std::thread::sleep(left.min(POLL_EVERY)),
-        }
+        FolderWatch::wait_or_sleep(self.0.as_ref(), left.min(RECHECK_EVERY));
         true
     }
 }

@@ -14,9 +14,7 @@ use askbox_mailbox::{
     read_question, time,
 };
 
-/// The sleep between two looks if no file events are available.
-const POLL_EVERY: Duration = Duration::from_millis(500);
-/// The longest sleep if file events are available: one may be lost.
+/// The longest sleep between two looks: a file event may be lost.
 const RECHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// How long a watcher may take to look at a round.
@@ -215,11 +213,8 @@ impl Waiter {
                 Some(Until::At(at)) => (*at - time::now()).to_std().ok().filter(|wait| !wait.is_zero()).map_or(left, |wait| left.min(wait)),
                 _ => left,
             };
-            let left = expires_at.map_or(left, |at| left.min((at - time::now()).to_std().unwrap_or(POLL_EVERY)));
-            match &folder_watch {
-                Some(folder_watch) => folder_watch.wait(left.min(RECHECK_EVERY)),
-                None => std::thread::sleep(left.min(POLL_EVERY)),
-            }
+            let left = expires_at.map_or(left, |at| left.min((at - time::now()).to_std().unwrap_or(LOOKED_AT / 2)));
+            FolderWatch::wait_or_sleep(folder_watch.as_ref(), left.min(RECHECK_EVERY));
         }
     }
 }

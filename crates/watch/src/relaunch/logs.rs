@@ -64,12 +64,15 @@ pub fn print(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, follow
     }
 }
 
+/// What an attempt wrote to standard error: the file, and who wrote it.
+const ERROR_LOGS: [(&str, &str); 2] = [("stderr.log", "the agent"), ("supervisor.log", "the supervisor")];
+
 /// Names the files with what the agent and the supervisor of a failed run wrote to standard error: a crash says why there, and nowhere else.
 fn name_error_logs(mailbox: &Mailbox, round: &RoundId) -> Result<()> {
     let Some(run) = record::latest(mailbox, round)?.filter(|run| !run.is_delivered() && run.state != RunState::Running) else {
         return Ok(());
     };
-    for (name, whose) in [("stderr.log", "the agent"), ("supervisor.log", "the supervisor")] {
+    for (name, whose) in ERROR_LOGS {
         let path = run.folder(mailbox).join(name);
         if disk::metadata(&path).is_ok_and(|about| about.len() > 0) {
             program::print(&format!("-- {whose} wrote to its standard error: cat {}\n", text::path_word(&path)))?;
@@ -89,10 +92,7 @@ fn to_follow(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId) -> Res
             (Some(claimed), _) if record::latest(mailbox, claimed)?.is_some() => return Ok(claimed.clone()),
             (None, None) => return newest(mailbox, context, workflow),
             _ if !std::mem::replace(&mut is_told, true) => tell_who_launches(mailbox, context, workflow)?,
-            _ => match &running {
-                Some(running) => running.wait(LOOK_EVERY),
-                None => std::thread::sleep(LOOK_EVERY),
-            },
+            _ => FolderWatch::wait_or_sleep(running.as_ref(), LOOK_EVERY),
         }
     }
 }
@@ -148,7 +148,7 @@ fn print_archived(run: &Archived, from: FirstEvent, how: As, mut lines: Lines) -
     }
     lines.all_are_there()?;
     if let Some(last) = run.attempts.last().filter(|last| how == As::Words && !last.is_delivered()) {
-        for (name, whose) in [("stderr.log", "the agent"), ("supervisor.log", "the supervisor")] {
+        for (name, whose) in ERROR_LOGS {
             let mut is_empty = true;
             let is_there = run.each_line(last.attempt, name, |_| {
                 is_empty = false;
