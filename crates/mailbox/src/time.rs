@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Datelike, Local, SecondsFormat, Utc};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::error::{Error, Result};
 
@@ -140,22 +141,19 @@ pub fn is_ahead(date: Time, longest: Duration, now: Time) -> bool {
 }
 
 /// A duration that documents and the configuration write as text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, derive_more::Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema,
+)]
+#[display("{}", humantime::format_duration(*_0))]
 #[schemars(with = "String")]
 pub struct Span(pub Duration);
 
-impl serde::Serialize for Span {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&humantime::format_duration(self.0).to_string())
-    }
-}
+impl std::str::FromStr for Span {
+    type Err = String;
 
-impl<'de> serde::Deserialize<'de> for Span {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
-        parse_duration(&text, "")
-            .map(Self)
-            .map_err(|_| serde::de::Error::custom(format!("`{}` is not a duration such as 90s or 2h", crate::text::excerpt(&text, 40))))
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = |_| format!("`{}` is not a duration such as 90s or 2h", crate::text::excerpt(text, 40));
+        parse_duration(text, "").map(Self).map_err(refused)
     }
 }
 
