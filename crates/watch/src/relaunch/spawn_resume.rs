@@ -95,15 +95,19 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
     };
     match resumed {
         Progress::Ended(ended) => {
-            // A parent that gets the result here does not have to be woken for it.
-            let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
-            in_turn::tell(wait, &ended, || print(&ended, json))?;
+            tell_end(mailbox, workflow, &ended, json)?;
             session.was_told();
             Ok(exit_status(&ended))
         }
         Progress::Asking => print_signal(&Signal::PendStarted(workflow.clone())).map(|()| 0),
         Progress::StillWorking => print_signal(&Signal::PendOngoing).map(|()| 0),
     }
+}
+
+/// Prints how a workflow ended. A parent that gets the result here does not have to be woken for it.
+pub(super) fn tell_end(mailbox: &Mailbox, workflow: &WorkflowId, ended: &Ended, json: bool) -> Result<()> {
+    let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
+    in_turn::tell(wait, ended, || print(ended, json))
 }
 
 /// Prints how a workflow ended whose rounds are all archived, or returns this error if none is.

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::relaunch::spawn_resume::{exit_status, print, proven_caller, told_archived, wait_limit};
+use crate::relaunch::spawn_resume::{exit_status, tell_end, told_archived, wait_limit};
 use crate::relaunch::starting_session::StartingSession;
 use askbox_cli::{Context, program};
 use askbox_config::LogFormat;
 use askbox_mailbox::{Error, Folder, Lock, Mailbox, Result, WorkflowId, disk, lineage, list, round, text, time};
-use askbox_run::chain::in_turn::{self, InTurn};
 use askbox_run::chain::progress;
 use askbox_run::{Cause, OwnState, Teller, log, outcome, record, story};
 
@@ -53,9 +52,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
             };
         return Err(Error::Waiting { message, hint: hint.into() });
     };
-    // A parent that gets the result here does not have to be woken for it.
-    let wait = proven_caller(mailbox)?.map(|caller| InTurn::of_child(mailbox, &caller.workflow, workflow)).transpose()?.flatten();
-    in_turn::tell(wait, &ended, || print(&ended, json))?;
+    tell_end(mailbox, workflow, &ended, json)?;
     session.was_told();
     if ended.end.may_change()
         && let Some(next) = Teller::new(mailbox, context.loaded()).at_a_glance(workflow).next
