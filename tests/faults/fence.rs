@@ -228,7 +228,7 @@ fn beside_other_programs_a_run_installs_and_replaces_no_own() {
     fs::create_dir(&shared).unwrap();
     for name in ["relaunch", "askbox", "ask-post", "ask-answer"] {
         let (from, to) = (crate::support::program(name), shared.join(name));
-        fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop)).unwrap();
+        fs::hard_link(from, &to).or_else(|_| fs::copy(from, &to).map(drop)).unwrap();
     }
     write_program(&shared.join("other"), "#!/bin/sh\n");
     let sizes = || ["relaunch", "askbox", "ask-answer"].map(|name| fs::metadata(shared.join(name)).map(|file| file.len()).ok());
