@@ -112,10 +112,10 @@ fn dialogs_answered_in_two_places_at_once_are_decided_once() {
                 scope.spawn(move || {
                     let session = Attended::begin_beside(name, world, "default", &[]);
                     session.goes_from(&format!("Begin {name}."), &steps(world, name, calls));
-                    let is_over = || (0..calls).all(|n| is_decided(world, &format!("{name}-{n}-x")));
+                    // The transcript of a session that is closed at once may never tell the end of its last answer.
+                    let is_settled = || ["answered", "running"].iter().all(|folder| world.names(folder).is_empty());
+                    let is_over = || (0..calls).all(|n| is_decided(world, &format!("{name}-{n}-x"))) && is_settled();
                     assert!(sits_at(&session, &mut Dice::new(100 + n as u64), is_over), "the session lives");
-                    // The transcript of a session that is killed at once may not tell the end of its last answer.
-                    session.terminal.see("at the end");
                 })
             })
             .collect();
