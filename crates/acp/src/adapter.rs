@@ -122,7 +122,7 @@ impl Attempt {
             other => other.and_then(Result::ok),
         };
         let fence = fence::of_run(mailbox, config, &run)?;
-        // What the agent's own sandbox must let it change. Codex fails at a folder that it cannot change itself.
+        // The agent's own sandbox must let it write here. Codex fails if it is given a folder that it cannot change itself.
         let writes_into = fence.as_ref().map_or_else(|| mailbox.root().to_path_buf(), |_| fence::asks(mailbox, &run));
         let place = SessionPlace {
             cwd,

@@ -46,7 +46,7 @@ pub(crate) struct Entry {
     pub(crate) operation: String,
     #[serde(rename = "gitBranch")]
     pub(crate) branch: Option<String>,
-    /// The turn that it belongs to.
+    /// The id of its turn.
     #[serde(rename = "promptId")]
     pub(crate) turn: Option<String>,
     /// True for an entry of a subagent.

@@ -55,8 +55,9 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// Puts this process behind the fence, for good. The process must have one thread. Returns false if the system refuses a namespace or
-    /// mounts and the fence is no must: the process can do what it could before then. If this fails, the process may stand behind a part of the fence.
+    /// Puts this process behind the fence, for good. The process must have one thread. If the system refuses a namespace or its mounts and
+    /// the fence is not a must, this returns false, and the process can do what it could before. If this fails, the process may stand behind
+    /// a part of the fence.
     ///
     /// # Errors
     /// The error of the system, with the step that it refused.

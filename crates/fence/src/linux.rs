@@ -68,7 +68,8 @@ pub fn erect(fence: &Fence) -> io::Result<bool> {
         #[allow(clippy::disallowed_methods, reason = "it writes no file, but into the kernel")]
         fs::write(Path::new("/proc/self").join(file), content).map_err(at("keep the user in the namespace"))?;
     }
-    // They are so already. AppArmor may allow the namespace, and no mount in it.
+    // The mounts of the new namespace are downstream of the outer ones already, so this changes nothing. It finds out whether AppArmor, which
+    // allowed the namespace, allows mounts in it.
     match mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC) {
         Err(_) if !fence.is_must => return Ok(false),
         other => other.map_err(io::Error::from).map_err(at("mount in the namespace"))?,

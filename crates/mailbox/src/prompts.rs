@@ -145,9 +145,7 @@ impl Prompt {
             why: String::new(),
         }
     }
-}
 
-impl Prompt {
     /// True if it has come as far as it will, or nowhere without its person. A stop is told by its session's page alone.
     fn is_news(&self) -> bool {
         let is_one = matches!(self.reached, Reached::Answered | Reached::Refused | Reached::Held | Reached::NotArrived);

@@ -326,7 +326,7 @@ pub fn become_agent(mut args: impl Iterator<Item = OsString>) -> u8 {
     }
     let (mut command, deadline) = (Command::new(&program), Instant::now() + IS_REPLACED);
     if is_free {
-        complain("the system refuses a namespace of users, so this agent has no fence", 0);
+        complain("the system refuses a namespace of users or its mounts, so this agent has no fence", 0);
         command.env_remove(FENCE);
     }
     command.args(args);

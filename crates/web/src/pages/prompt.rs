@@ -122,7 +122,6 @@ pub fn stops(visit: &Visit, (Path(session), Extension(posted)): (Path<String>, E
     let rests = || Error::conflict("the session has nothing to stop", "look at the session");
     let (found, by) = (found.ok_or_else(rests)?, visit.signed_in.device.clone());
     if let Some(workflow) = found.run {
-        caller.may_prompt()?;
         stop::send(&site.mailbox, &workflow, &Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false })?;
         return Ok(visit.go_to(&format!("/session/{session}")));
     }
