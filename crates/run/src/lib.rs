@@ -13,7 +13,7 @@
 //!
 //! | room | idea |
 //! |---|---|
-//! | `on_demand`, `delegated`, `chain` | a person's commands to one run: run it now, or stop it; a run as an iterator, for programs that delegate work; workflows that start workflows |
+//! | `on_demand`, `chain` | a person's commands to one run: run it now, or stop it; workflows that start workflows |
 //! | `recovery`, `view` | claimed rounds without a supervisor; the history and the tail of runs |
 //! | `supervise`, `story` | one attempt in the hands of its supervisor; what became of a round, and the command that changes it |
 //! | `asking`, `task`, `gc` | what a foreign program asks becomes a question, and its answer the program's reply; a run that begins with a prompt instead of an answer; archiving and removing rounds that ended long ago |
@@ -34,7 +34,6 @@ pub mod attempt;
 pub mod breaker;
 pub mod chain;
 pub mod claim;
-pub mod delegated;
 pub mod delivery;
 pub mod fence;
 pub mod gc;

@@ -4,7 +4,6 @@ mod boundary;
 mod following;
 mod forced;
 mod foreground;
-mod library;
 mod retrying;
 mod seeing;
 mod supervised;
