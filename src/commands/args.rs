@@ -54,8 +54,7 @@ pub enum Command {
     /// needed.
     #[command(after_help = "Examples:
   $ askbox demo
-  $ askbox demo --auto --keep
-  $ askbox demo --agent")]
+  $ askbox demo --auto --keep")]
     Demo(Demo),
     /// Set askbox up: configuration, service, plugin of Claude Code, permissions; --remove takes it back
     ///

@@ -288,31 +288,6 @@ mod promises {
         assert_eq!(folders(&world), [] as [PathBuf; 0]);
     }
 
-    /// The demo brings a scripted API along. The agent is the real `ask-agent`, which the watcher launches the second time.
-    #[test]
-    fn the_demo_shows_the_small_agent_without_key_and_network() {
-        let world = world();
-        let ran = world.shell("TMPDIR=$PWD/tmp askbox demo --agent --auto");
-        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-        holds_in_order(
-            &ran.stdout,
-            &[
-                "The agent is ask-agent. Only its model is a script.",
-                "$ ask-agent -p",
-                "$ checkpoint save docs-42",
-                "QUESTION_POSTED:docs-42",
-                "The agent has ended",
-                "$ ask-answer docs-42 merge",
-                "launched  docs-42  attempt 1",
-                "I am a new process",
-                "guide.md is ready; the answer was: merge",
-                "A failed request is reported in the log.\n   A failed request is tried again",
-                "\"event\":\"delivered\"",
-            ],
-        );
-        assert_eq!(folders(&world), [] as [PathBuf; 0]);
-    }
-
     #[test]
     fn a_kept_demo_is_a_readable_mailbox_that_was_run_once() {
         let world = world();

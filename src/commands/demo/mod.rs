@@ -1,11 +1,10 @@
-//! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent, or its model, is a script.
+//! `askbox demo`: the whole job, step by step, with the real programs in a temporary mailbox. Only the agent is a script.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `story` | the steps, and the runs of the agent |
 //! | `stage` | the temporary folder and its environment |
 //! | `agent` | the scripted agent: its words, its commands and its protocol |
-//! | `scripted_api` | stands in for the model of `ask-agent` with `--agent` |
 //! | `watcher_process` | the watcher of the demo |
 //! | `narration` | the parts that the person sees, and the person's answer |
 
@@ -13,7 +12,6 @@
 
 pub mod agent;
 mod narration;
-mod scripted_api;
 mod stage;
 mod story;
 mod watcher_process;

@@ -7,20 +7,14 @@ use std::process::{Command, ExitStatus};
 use crate::commands::demo::agent;
 use askbox_mailbox::{Error, IoContext, Result};
 
-/// The program that shows the demo's agent with `--agent`.
-const SMALL_AGENT: &str = "ask-agent";
 const PROGRAMS: [&str; 4] = ["ask-post", "ask-answer", "checkpoint", "relaunch"];
 
 /// The temporary folder of the demo.
 pub struct Stage {
     /// The folder of the programs.
     pub programs: PathBuf,
-    /// The path of the agent: this program, or `ask-agent`.
+    /// The path of the agent: this program.
     pub agent: PathBuf,
-    /// The agent's arguments behind those of a launch.
-    pub agent_args: Vec<&'static str>,
-    /// The address of the scripted API, if the agent is `ask-agent`.
-    api: Option<String>,
     /// The temporary folder.
     pub root: PathBuf,
     path: OsString,
@@ -28,18 +22,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Creates the folder and its files. `pace` is the agent's pause between two steps, in milliseconds. With `api`, the address of a
-    /// scripted API, the agent is `ask-agent`.
-    pub fn new(pace: u64, guide: &str, api: Option<String>) -> Result<Self> {
-        let this = std::env::current_exe().io("find", "this program")?;
-        let programs = this.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let (agent, agent_args) = match api {
-            Some(_) => (programs.join(SMALL_AGENT), vec!["--dangerously-skip-permissions"]),
-            None => (this, vec![agent::WORD]),
-        };
-        if api.is_some() {
-            check(&agent, SMALL_AGENT)?;
-        }
+    /// Creates the folder and its files. `pace` is the agent's pause between two steps, in milliseconds.
+    pub fn new(pace: u64, guide: &str) -> Result<Self> {
+        let agent = std::env::current_exe().io("find", "this program")?;
+        let programs = agent.parent().unwrap_or(Path::new("/")).to_path_buf();
         for name in PROGRAMS {
             check(&programs.join(name), name)?;
         }
@@ -49,15 +35,15 @@ impl Stage {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(programs.clone()).chain(std::env::split_paths(&inherited)))
             .map_err(|e| Error::failed(format!("the programs' folder cannot be put on PATH: {e}"), "move them to another folder"))?;
-        let stage = Self { programs, agent, agent_args, api, root, path, pace };
+        let stage = Self { programs, agent, root, path, pace };
         for folder in [stage.work(), stage.root.join("claude")] {
             std::fs::create_dir(&folder).io("create", &folder)?;
         }
         let text = |s: String| toml::Value::String(s).to_string();
         let config = format!(
-            "# The real one: askbox init\n[runner]\ndefault = \"demo\"\n\n[runner.demo]\nprogram = {}\nargs = {:?}\n",
+            "# The real one: askbox init\n[runner]\ndefault = \"demo\"\n\n[runner.demo]\nprogram = {}\nargs = [{:?}]\n",
             text(stage.agent.display().to_string()),
-            stage.agent_args,
+            agent::WORD,
         );
         for (path, content) in [(stage.config(), config.as_str()), (stage.work().join("guide.md"), guide)] {
             std::fs::write(&path, content).io("write", &path)?;
@@ -94,12 +80,6 @@ impl Stage {
             .env("ASKBOX_CONFIG", self.config())
             .env(agent::PACE, self.pace.to_string())
             .env("CLAUDE_CONFIG_DIR", self.root.join("claude"));
-        if let Some(api) = &self.api {
-            command
-                .env("ANTHROPIC_BASE_URL", api)
-                .env("ANTHROPIC_API_KEY", "none: the model is a script")
-                .env_remove("ANTHROPIC_AUTH_TOKEN");
-        }
         command
     }
 
@@ -111,10 +91,7 @@ impl Stage {
 
 /// Checks that a program exists beside this one and has the same version.
 fn check(path: &Path, name: &str) -> Result<()> {
-    let hint = match name {
-        "ask-agent" => "build it: cargo build --features agent",
-        _ => "build all programs: cargo build, then: target/debug/askbox demo; or: cargo install --profile dist --path .",
-    };
+    let hint = "build all programs: cargo build, then: target/debug/askbox demo; or: cargo install --profile dist --path .";
     let output = match Command::new(path).arg("--version").output() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::failed(format!("{name} is not beside this program ({})", path.display()), hint));

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use askbox_inbox as inbox;
 
+use crate::commands::demo::agent;
 use crate::commands::demo::narration::{Reaction, ask, command, event, file, heading, print, wants_to_go_on, what_next};
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
-use crate::commands::demo::{agent, scripted_api};
 use askbox_agent::claude::{self, Invocation};
 use askbox_agent::stream::Interpreter;
 use askbox_agent::stream::lines::BoundedLines;
@@ -38,11 +38,9 @@ enum End {
 /// Runs the demo.
 pub fn run(args: &Demo) -> Result<u8> {
     let has_person = program::is_interactive() && !args.auto;
-    let pace = if has_person { PACE } else { 0 };
-    let api = if args.agent { Some(scripted_api::start(Duration::from_millis(pace))?) } else { None };
-    let stage = Stage::new(pace, agent::GUIDE, api)?;
+    let stage = Stage::new(if has_person { PACE } else { 0 }, agent::GUIDE)?;
     inbox::keep_drafts_in(stage.root.join("drafts"));
-    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person, args.agent));
+    let done = clean_up_on_signal(&stage, args.keep).and_then(|()| show(&stage, has_person));
     let_signal_end();
     let root = stage.root.display();
     match &done {
@@ -70,25 +68,20 @@ fn remove(root: &Path) -> Result<()> {
     std::fs::remove_dir_all(root).io("remove", root)
 }
 
-fn show(stage: &Stage, has_person: bool, is_small_agent: bool) -> Result<End> {
+fn show(stage: &Stage, has_person: bool) -> Result<End> {
     let goes_on = || if has_person { wants_to_go_on() } else { Ok(true) };
     let workflow: WorkflowId = agent::WORKFLOW.parse()?;
     print(&format!(
         "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
          The programs are the real ones, from {}.\n\
-         {}\n\
+         Only the agent is a script instead of a model.\n\
          The mailbox of this demo is {}.\n",
         stage.programs.display(),
-        if is_small_agent {
-            "The agent is ask-agent. Only its model is a script."
-        } else {
-            "Only the agent is a script instead of a model."
-        },
         stage.mailbox().display()
     ))?;
 
     heading(1, "An agent works and needs a decision, but no person is there to ask.")?;
-    command(&format!("{} -p '{}'", if is_small_agent { "ask-agent" } else { "claude" }, agent::TASK))?;
+    command(&format!("claude -p '{}'", agent::TASK))?;
     first_run(stage)?;
     print("\n   The agent has ended. It has left two files:\n\n")?;
     let mailbox = Mailbox::open(stage.mailbox())?;
@@ -188,7 +181,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The first run, started as a user would start it.
 fn first_run(stage: &Stage) -> Result<()> {
     let session = SessionId::generate();
-    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args(stage.agent_args.iter().copied());
+    let call = Invocation::start(&stage.agent, &session.to_string()).extra_args([agent::WORD]);
     let mut child =
         stage.command(&call.program).args(&call.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().io("launch", &call.program)?;
     if let Some(mut input) = child.stdin.take() {

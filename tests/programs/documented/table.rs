@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[(&str, &str, Run)] = &[
     ("README", "relaunch status ID", In(delivered, "")),
     ("README", "$ checkpoint save docs-42", In(ann, "")),
     ("configuration", "askbox init", In(home, "grep '^#attempts = 5' ~/.config/askbox/config.toml")),
-    ("guide-agent", "askbox demo --agent", By("the_demo_shows_the_small_agent_without_key_and_network")),
+    ("guide-agent", "export ANTHROPIC_API_KEY", By("a_task_creates_a_file_that_the_parent_verifies")),
     ("guide-agent", "$ ask-agent", By("a_question_ends_the_process_and_its_answer_is_the_result")),
     ("guide-chains", "$ relaunch spawn review.md", By("the_commands_of_the_guide_to_chains_need_what_it_names")),
     ("guide-chains", "SGN_PEND_STARTED", By("a_chain_of_three_asks_sleeps_and_wakes")),

@@ -173,9 +173,6 @@ pub struct Demo {
     /// Keep the temporary folder
     #[arg(long)]
     pub keep: bool,
-    /// Show `ask-agent` instead of a scripted agent; only its model is a script then
-    #[arg(long)]
-    pub agent: bool,
 }
 
 #[derive(Debug, Args)]
