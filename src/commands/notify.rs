@@ -15,7 +15,7 @@ use askbox_watch::news::arrivals::{self, Kind};
 /// If the configuration cannot be read or does not name the target.
 pub fn run(args: &NotifyTest, context: &Context) -> Result<u8> {
     let loaded = context.loaded()?;
-    let all = config::targets(&loaded.config.notify, &loaded.config.target);
+    let all = config::targets(&loaded.config.target);
     if all.is_empty() {
         return Err(Error::not_found("the configuration names nobody to tell", "add a [target.NAME]: see docs/guide-news.md"));
     }

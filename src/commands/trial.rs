@@ -118,7 +118,7 @@ impl Trying {
         for hold_up in all {
             self.line("missing", &hold_up.words())?;
         }
-        if config::targets(&config.notify, &config.target).is_empty() {
+        if config::targets(&config.target).is_empty() {
             self.line("news", "no [target.NAME] is set, so nobody is told: see docs/guide-news.md")?;
         }
         match surfaces::web_about() {
@@ -156,7 +156,7 @@ impl Trying {
 
     /// Says how each target was told, once.
     fn show_news(&mut self, config: &Config) -> Result<()> {
-        for name in config::targets(&config.notify, &config.target).into_keys() {
+        for name in config::targets(&config.target).into_keys() {
             let since = |kind| arrivals::last(&self.mailbox, &name, kind).filter(|last| last.at >= self.asked_at);
             let words = match (since(Kind::Sent), since(Kind::Failed)) {
                 (Some(_), _) => format!("was told {}", self.after()),

@@ -64,7 +64,7 @@ fn a_watcher_that_is_refused_any_one_thread_or_process_goes_on() {
     in_parallel(4, &refusals, |refused| {
         let world = World::stepping("work");
         world.make_mailbox();
-        world.configure("[notify]\ncommand = [\"true\"]\n");
+        world.configure("[target.command]\nexec = [\"true\"]\n");
         world.ok("ask-post", &["-w", "open", "?"]);
         world.ask_and_answer("docs");
         let mut watcher = world.start_watcher_behind(&refused.strace());

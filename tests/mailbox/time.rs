@@ -28,7 +28,7 @@ fn reminders_go_through_the_operators_program_and_go_on() {
     fs::write(world.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID $(grep -c question)\" >> \"$AGENT_DIR/notified\"\n")
         .unwrap();
     world.bash("chmod +x notify.sh");
-    world.configure(&format!("[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]", world.path("notify.sh").display()));
+    world.configure(&format!("[notify]\ngrace = \"0s\"\n[target.command]\nexec = [\"{}\"]", world.path("notify.sh").display()));
     let watcher = world.watch();
     world.ok("ask-post", &["-w", "nag", "Q?", "--remind-every", "1s"]);
     // One by hand, which does not say when it was asked.

@@ -77,7 +77,6 @@ fn a_senseless_target_in_the_configuration_is_refused_by_key() {
         ),
         ("[notify]\nquiet = '22-7'", "notify.quiet"),
         ("[target.phone]\nevents = ['askd']", "target.phone.events"),
-        ("[notify]\ncommand = ['true']\n[target.command]\ndesktop = true", "notify.command: is written beside a [target.command]"),
     ] {
         std::fs::write(world.path(".config/askbox/config.toml"), toml).expect("a file");
         let said = world.refused(5, "askbox notify test 2>&1");

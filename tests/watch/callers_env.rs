@@ -31,7 +31,7 @@ fn an_acp_agent_and_a_notifier_have_no_variables_of_a_git_hook() {
     let (program, notifier) = (root().join("crates/testkit/agents/acp.py"), world.path("notify.sh"));
     write_program(&notifier, "#!/bin/sh\nenv >\"$HOME/env.notifier\"\n");
     world.configure(&format!(
-        "[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]\n[runner.agent]\nkind = \"acp\"\nprogram = \"{}\"\nworkflows = [\"acp-*\"]\n",
+        "[notify]\ngrace = \"0s\"\n[target.command]\nexec = [\"{}\"]\n[runner.agent]\nkind = \"acp\"\nprogram = \"{}\"\nworkflows = [\"acp-*\"]\n",
         notifier.display(),
         program.display(),
     ));

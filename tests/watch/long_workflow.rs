@@ -12,7 +12,7 @@ use askbox::time::parse_rfc3339;
 fn opened(past: usize) -> usize {
     let world = World::stepping("work");
     files::write_program(&world.path("notify.sh"), "#!/bin/sh\necho \"$1\" >>\"$AGENT_DIR/notified\"\n");
-    world.configure(&format!("[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]\n", world.path("notify.sh").display()));
+    world.configure(&format!("[notify]\ngrace = \"0s\"\n[target.command]\nexec = [\"{}\"]\n", world.path("notify.sh").display()));
     world.make_mailbox();
     world.past_rounds("w", 0..past);
     // The first round after those of an earlier version makes the list of the newest ones.

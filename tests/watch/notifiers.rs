@@ -12,7 +12,7 @@ while [ -e "$AGENT_DIR/hold" ]; do sleep 0.1; done
 fn with_notifier(script: &str, more: &str) -> World {
     let world = World::stepping("work");
     files::write_program(&world.path("notify.sh"), script);
-    world.configure(&format!("[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]\n{more}", world.path("notify.sh").display()));
+    world.configure(&format!("[target.command]\nexec = [\"{}\"]\n[notify]\ngrace = \"0s\"\n{more}", world.path("notify.sh").display()));
     world.make_mailbox();
     world
 }

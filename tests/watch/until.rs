@@ -229,7 +229,7 @@ fn a_wait_notifies_nobody_and_counts_as_no_question() {
     files::write_program(&world.path("notify.sh"), "#!/bin/sh\necho \"$1 $ASKBOX_WORKFLOW_ID\" >>\"$AGENT_DIR/notified\"\n");
     let metrics = world.path("metrics");
     world.configure(&format!(
-        "[notify]\ngrace = \"0s\"\ncommand = [\"{}\"]\n[metrics]\nfile = \"{}\"\n",
+        "[notify]\ngrace = \"0s\"\n[target.command]\nexec = [\"{}\"]\n[metrics]\nfile = \"{}\"\n",
         world.path("notify.sh").display(),
         metrics.display()
     ));

@@ -32,7 +32,7 @@ pub use sections::approvals::Approvals;
 pub use sections::fence::{Fence, FenceMode};
 pub use sections::limits::{Chain, Limits};
 pub use sections::live::Live;
-pub use sections::notify::{COMMAND, Event, LiveNews, Means, Notify, QuietHours, Target, targets, topic};
+pub use sections::notify::{Event, LiveNews, Means, Notify, QuietHours, Target, targets, topic};
 pub use sections::peers::{PeerConfig, Sync};
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
 pub use sections::runners::{EXEC, Runner, RunnerKind, Runners};

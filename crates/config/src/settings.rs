@@ -162,7 +162,7 @@ pub(super) fn check_values(config: &Config, set: &[String]) -> Result<()> {
         let fix = "write an absolute path such as /var/lib/node_exporter/askbox.prom";
         return Err(Error::invalid("metrics.file", "is not an absolute path", fix));
     }
-    notify::check(&config.notify, &config.target)?;
+    notify::check(&config.target)?;
     peers::check(&config.peers)?;
     config.answers.check()?;
     config.traces.check()?;

@@ -52,8 +52,8 @@ fn doctor_names_a_webhook_that_nobody_answers() {
 #[test]
 fn doctor_reports_a_missing_notifier_and_a_missing_folder() {
     let world = well();
-    configure(&world, "[notify]\ncommand = ['/no/such/program']\n");
-    finds(&world, "no_notifier", "notify.command");
+    configure(&world, "[target.command]\nexec = ['/no/such/program']\n");
+    finds(&world, "no_notifier", "target.command");
     let agent = world.path("agent");
     let roots = world.path("work");
     let config = format!("[relaunch]\ncwd_roots = ['{}']\n[runner.claude]\nprogram = '{}'\n", roots.display(), agent.display());

@@ -15,17 +15,12 @@ use crate::section::section;
 use askbox_mailbox::platform::means::{DESKTOP, Desktop};
 use askbox_mailbox::{Error, Result, Span, Time, text};
 
-/// The name of the target that `notify.command` stands for.
-pub const COMMAND: &str = "command";
-
 /// The longest name of a target. The limit exists because the name is also the name of a folder.
 const LONGEST_NAME: usize = 32;
 
 section! {
     /// `[notify]`: when people are told what happens to questions.
     "notify" Notify {
-        /// The short form of a `[target.command]` with `exec`. Example: `["notify-askbox", "--desktop"]`.
-        command: Vec<String> = Vec::new(),
         /// The longest time of one attempt to tell a target. Then its process group is killed.
         time_limit: Span = Span(Duration::from_secs(30)),
         /// How long a new question waits before anybody is told.
@@ -188,21 +183,13 @@ pub fn topic(url: &str) -> Option<(&str, &str)> {
     (server.len() > "https://".len() && is_plain).then_some((server, topic))
 }
 
-/// All targets with their names: the sections of the file, and the one that `notify.command` stands for.
-pub fn targets(notify: &Notify, named: &BTreeMap<String, Target>) -> BTreeMap<String, Target> {
-    let mut targets: BTreeMap<_, _> =
-        named.iter().filter(|(_, target)| target.means().is_some()).map(|(name, target)| (name.clone(), target.clone())).collect();
-    if !notify.command.is_empty() {
-        targets.entry(COMMAND.into()).or_insert_with(|| Target { exec: notify.command.clone(), ..Target::default() });
-    }
-    targets
+/// The targets that can be told, with their names.
+pub fn targets(named: &BTreeMap<String, Target>) -> BTreeMap<String, Target> {
+    named.iter().filter(|(_, target)| target.means().is_some()).map(|(name, target)| (name.clone(), target.clone())).collect()
 }
 
 /// Refuses values that could not notify anybody.
-pub(crate) fn check(notify: &Notify, named: &BTreeMap<String, Target>) -> Result<()> {
-    if !notify.command.is_empty() && named.contains_key(COMMAND) {
-        return Err(Error::invalid("notify.command", "is written beside a [target.command]", "keep one of them"));
-    }
+pub(crate) fn check(named: &BTreeMap<String, Target>) -> Result<()> {
     named.iter().try_for_each(|(name, target)| target.check(name))
 }
 

@@ -68,7 +68,7 @@ pub fn send_trial(mailbox: &Mailbox, notify: &Notify, name: &str, target: &Targe
         Notice::plain(name, "test", &format!("askbox test: {code}"), &format!("Type {code} where `askbox notify test` asks for it."));
     let (id, line) = (notice.message.id.to_string(), ToChannel::Notice(Box::new(notice)));
     channel::ask(&mut Channel::new(mailbox, notify, name, target), &id, &line)
-        .map_err(|problem| Error::failed(format!("target {name}: {problem}"), hint(notify, name, target)))
+        .map_err(|problem| Error::failed(format!("target {name}: {problem}"), hint(name, target)))
 }
 
 /// The reason why people cannot be reached there, found without telling them anything. `None` if they may be.
@@ -78,9 +78,8 @@ pub fn problem(mailbox: &Mailbox, notify: &Notify, name: &str, target: &Target) 
 }
 
 /// The hint, with the key of the configuration to correct.
-fn hint(notify: &Notify, name: &str, target: &Target) -> String {
+fn hint(name: &str, target: &Target) -> String {
     let key = match target.means() {
-        Some(Means::Exec(command)) if *command == notify.command => "notify.command".to_owned(),
         Some(Means::Desktop) => return format!("the watcher has to reach your desktop, or take target.{name} away"),
         other => format!("target.{name}.{}", other.as_ref().map_or("exec", Means::word)),
     };

@@ -43,7 +43,7 @@ pub struct Courier {
 impl Courier {
     /// Notifies the targets of the configuration, once [`Self::keep_at_work`] has started the thread.
     pub fn new(mailbox: &Mailbox, config: &Config) -> Self {
-        let targets = targets(&config.notify, &config.target);
+        let targets = targets(&config.target);
         let takes_replies = config.answers.takes_replies();
         let waiting = (!targets.is_empty()).then(|| Work {
             mailbox: mailbox.clone(),

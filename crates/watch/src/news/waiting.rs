@@ -30,7 +30,7 @@ pub fn late_targets(mailbox: &Mailbox, config: &Config, patience: Duration, now:
     let latest = now - delta(patience) - delta(notify.time_limit.0);
     let is_quiet = notify.quiet.end(now).is_some() || notify.quiet.end(latest).is_some();
     let pending: Vec<WorkflowId> = list::workflows(mailbox, Folder::Pending).unwrap_or_default();
-    let waiting = targets(notify, &config.target).into_iter().filter_map(|(name, target)| {
+    let waiting = targets(&config.target).into_iter().filter_map(|(name, target)| {
         let ledger = Ledger::read(mailbox, &name);
         let entries = ledger.open_entries().into_iter().filter_map(|(due, round, n)| {
             let entry = ledger.records.get(&round)?.events.get(n)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::commands::doctor::checkup::{Checkup, HANGS, hanging, word};
-use askbox_config::{self as config, COMMAND, Means, Target};
+use askbox_config::{self as config, Means, Target};
 use askbox_mailbox::{disk, text, time};
 use askbox_run::programs;
 use askbox_run::story::cause::edit_configuration;
@@ -52,11 +52,10 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
         let said = "says no way to be told: it has none of exec, desktop, webhook, ntfy and channel";
         checkup.report("no_notifier", format!("target.{name}"), said, edit_configuration());
     }
-    let targets = config::targets(&checkup.config.notify, &checkup.config.target);
+    let targets = config::targets(&checkup.config.target);
     let mut missing = Vec::new();
     for (name, target) in &targets {
-        let is_command = name == COMMAND && !checkup.config.notify.command.is_empty();
-        let key = if is_command { "notify.command".into() } else { format!("target.{name}") };
+        let key = format!("target.{name}");
         let ours = (!matches!(target.means(), Some(Means::Channel(_)))).then(|| programs::beside(news::OURS));
         let programs = target.means().map(|means| means.program().to_owned()).into_iter().chain(ours);
         if let Some((program, error)) = programs.filter_map(|program| Some((program.clone(), programs::find(&program).err()?))).next() {
