@@ -37,7 +37,7 @@ pub use sections::peers::{PeerConfig, Sync};
 pub use sections::relaunching::{Mode, PromptTemplate, Relaunch};
 pub use sections::runners::{EXEC, Runner, RunnerKind, Runners};
 pub use sections::traces::Traces;
-pub use sections::upkeep::{ArchiveAfter, History, Keep, Log, LogFormat, Mcp, Metrics};
+pub use sections::upkeep::{ArchiveAfter, History, Keep, Mcp, Metrics};
 pub use sections::web::{Listen, Web};
 pub use settings::{Config, SECTIONS, default_of, keys};
 pub use shell_commands::surely;

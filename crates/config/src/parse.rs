@@ -287,7 +287,7 @@ mod tests {
         for (text, expected) in [
             ("[limits]\nturns = 'ü'\n", "limits.turns: invalid type: string \"ü\", expected a whole number from 0 (line 2, column 9)"),
             (
-                "[log]\nformat = 'text'\n[limits]\nsilence = '1h'\ngrace = true\n",
+                "[web]\nlisten = 'unix:/a'\n[limits]\nsilence = '1h'\ngrace = true\n",
                 "limits.grace: invalid type: boolean `true`, expected a string (line 5, column 9)",
             ),
             ("limits = { run_cost = 1, grace = 3 }\n", "limits.grace: invalid type: integer `3`, expected a string (line 1, column 34)"),
@@ -315,7 +315,7 @@ mod tests {
             ("[runner.x]\nargs = ['a', 2026-11-22]\n", "runner.x.args: no key takes a date; put a text in quotes (line 2, column 14)"),
             // Errors outside of a key.
             ("\n[log\n", "line 2, column 5: unclosed table, expected `]`"),
-            ("[log]\nformat = 'text'\nformat = 'text'\n", "line 3, column 1: duplicate key"),
+            ("[limits]\nturns = 1\nturns = 1\n", "line 3, column 1: duplicate key"),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), format!("config.toml: {expected}"), "{text}");
         }

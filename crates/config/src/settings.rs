@@ -16,7 +16,7 @@ use crate::sections::peers::{self, PeerConfig, Sync};
 use crate::sections::relaunching::Relaunch;
 use crate::sections::runners::{Runner, RunnerKind, Runners};
 use crate::sections::traces::Traces;
-use crate::sections::upkeep::{History, Log, Mcp, Metrics};
+use crate::sections::upkeep::{History, Mcp, Metrics};
 use crate::sections::web::{self, Web};
 use askbox_mailbox::{Error, Result, WorkflowId};
 
@@ -50,8 +50,6 @@ pub struct Config {
     pub sync: Sync,
     /// `[history]`
     pub history: History,
-    /// `[log]`
-    pub log: Log,
     /// `[metrics]`
     pub metrics: Metrics,
     /// `[traces]`
@@ -88,7 +86,7 @@ macro_rules! sections {
     };
 }
 sections! {
-    Relaunch Runners Runner Answers Approvals Fence Live Limits Chain Notify Target PeerConfig Sync History Log Metrics Traces Mcp Web
+    Relaunch Runners Runner Answers Approvals Fence Live Limits Chain Notify Target PeerConfig Sync History Metrics Traces Mcp Web
 }
 
 /// The paths of all keys, such as `limits.turns`.

@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use askbox_cli::Context;
-use askbox_config::LogFormat;
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 
@@ -56,7 +55,7 @@ pub enum Role {
 /// # Errors
 /// If the mailbox or the configuration cannot be used, or the watcher says something else than expected.
 pub fn run(args: Args, context: &Context) -> Result<u8> {
-    log::to_stderr(if args.json { LogFormat::Json } else { LogFormat::Text });
+    log::to_stderr(args.json);
     match args.role {
         Role::Channel => channel::run(),
         Role::Traces { mailbox } => traces::exporter::run(Mailbox::open_or_create(mailbox)?.for_a_service(), context.config()?),

@@ -8,7 +8,7 @@ use crate::sync::migrate::{self, ALL};
 use crate::sync::partitions;
 use askbox_cli::args::sync_args::{InDatabase, SyncCommand, SyncRun};
 use askbox_cli::{Context, program};
-use askbox_config::{Config, Sync};
+use askbox_config::Sync;
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 use askbox_watch::connection;
@@ -39,20 +39,19 @@ pub fn run(command: &SyncCommand, context: &Context) -> Result<u8> {
     Ok(0)
 }
 
-fn settings(at: &InDatabase, context: &Context) -> Result<(Sync, Config)> {
-    let config = context.config()?;
-    let database = at.database.clone().unwrap_or(config.sync.database.clone());
-    Ok((Sync { database, ..config.sync.clone() }, config))
+fn settings(at: &InDatabase, context: &Context) -> Result<Sync> {
+    let sync = context.config()?.sync;
+    Ok(Sync { database: at.database.clone().unwrap_or(sync.database), ..sync })
 }
 
 fn database(at: &InDatabase, context: &Context) -> Result<Database> {
-    let (settings, _) = settings(at, context)?;
+    let settings = settings(at, context)?;
     Database::at(&settings.database, &settings.root_certificate)
 }
 
 fn serve(args: &SyncRun, context: &Context) -> Result<()> {
-    let (settings, config) = settings(&args.database, context)?;
-    log::to_stderr(config.log.format);
+    let settings = settings(&args.database, context)?;
+    log::to_stderr(false);
     let root = Mailbox::locate(args.mailbox.as_deref())?;
     let start = Start { once: args.once, take_over: args.take_over };
     let policy_now = || {

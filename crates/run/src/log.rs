@@ -16,18 +16,18 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use askbox_config::LogFormat;
 use askbox_mailbox::{Error, Result, text, time};
 
-/// Writes the events of this process from the level `INFO` up to standard error from now on. Does nothing if the process has set a
-/// subscriber of `tracing` before.
-pub fn to_stderr(format: LogFormat) {
-    set(format, Level::INFO);
+/// Writes the events of this process from the level `INFO` up to standard error from now on: as lines for people, or as one JSON object a
+/// line. Does nothing if the process has set a subscriber of `tracing` before.
+pub fn to_stderr(in_json: bool) {
+    IS_JSON.store(in_json, Ordering::Relaxed);
+    set(Level::INFO);
 }
 
-/// [`to_stderr`] for warnings and errors only.
-pub fn warnings_to_stderr(format: LogFormat) {
-    set(format, Level::WARN);
+/// Writes warnings and errors alone, as lines for people.
+pub fn warnings_to_stderr() {
+    set(Level::WARN);
 }
 
 /// True if this process logs JSON.
@@ -37,10 +37,9 @@ pub fn is_json() -> bool {
 
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
-fn set(format: LogFormat, level: Level) {
-    IS_JSON.store(format == LogFormat::Json, Ordering::Relaxed);
+fn set(level: Level) {
     // A subscriber that the program has set before stays.
-    let _ = tracing::subscriber::set_global_default(StderrLog { format, level, stderr: Mutex::default() });
+    let _ = tracing::subscriber::set_global_default(StderrLog { level, stderr: Mutex::default() });
 }
 
 /// Logs an error with its hint.
@@ -54,7 +53,6 @@ pub fn ok<T>(result: Result<T>) -> Option<T> {
 }
 
 struct StderrLog {
-    format: LogFormat,
     level: Level,
     stderr: Mutex<PatientStderr>,
 }
@@ -62,10 +60,7 @@ struct StderrLog {
 impl StderrLog {
     fn line(&self, fields: Fields, level: Level) -> String {
         let at = time::rfc3339(time::now());
-        match self.format {
-            LogFormat::Text => fields.text(&at, level),
-            LogFormat::Json => fields.json(at, level),
-        }
+        if is_json() { fields.json(at, level) } else { fields.text(&at, level) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `[history]`, `[log]`, `[metrics]` and `[mcp]`: the rounds that are kept, the watcher's log and figures, and the tools for agents.
+//! `[history]`, `[metrics]` and `[mcp]`: the rounds that are kept, the watcher's figures, and the tools for agents.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,14 +21,6 @@ section! {
 }
 
 section! {
-    /// `[log]`: how the watcher writes its log.
-    "log" Log {
-        /// The watcher's log on standard error: `"text"` for people, or `"json"`, one object a line.
-        format: LogFormat = LogFormat::Text,
-    }
-}
-
-section! {
     /// `[metrics]`: figures for monitoring.
     "metrics" Metrics {
         /// The absolute path of a file for Prometheus's textfile collector. Example: `"/var/lib/node_exporter/askbox.prom"`.
@@ -45,17 +37,6 @@ section! {
         /// minute.
         wait: Span = Span(Duration::from_secs(45)),
     }
-}
-
-/// The form of the watcher's log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// Lines for people.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 /// The age at which rounds are archived: a duration, or `never`.

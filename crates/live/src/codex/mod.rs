@@ -45,7 +45,6 @@ use serde::Serialize;
 
 use askbox_cli::args::value_parsers;
 use askbox_cli::{Context, program};
-use askbox_config::LogFormat;
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
 use askbox_watch::codex::{self, About};
@@ -76,7 +75,7 @@ pub struct Codex {
 /// If the mailbox or the configuration cannot be used.
 pub fn run(args: Codex, context: &Context) -> Result<u8> {
     let Some(about) = &args.about else {
-        log::to_stderr(if args.json { LogFormat::Json } else { LogFormat::Text });
+        log::to_stderr(args.json);
         let mailbox = Mailbox::locate(args.mailbox.as_deref()).and_then(Mailbox::open_or_create)?.for_a_service();
         return service::serve_until_told(&mailbox, &context.config()?).map(|()| 0);
     };

@@ -188,7 +188,7 @@ pub fn last_turn_of_waiting(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<
 /// # Errors
 /// An error for every end without a result, with a hint on how to go on.
 pub fn follow_to_the_end(mailbox: &Mailbox, config: &Config, run: &Run, mut signals: Signals, json: bool) -> Result<u8> {
-    log::warnings_to_stderr(config.log.format);
+    log::warnings_to_stderr();
     let workflow = &run.workflow_id;
     let (sender, happened) = mpsc::channel();
     let is_over = Arc::new(AtomicBool::new(false));

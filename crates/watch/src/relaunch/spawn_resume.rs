@@ -45,7 +45,7 @@ pub fn spawn(mailbox: &Mailbox, context: &Context, args: Spawn, json: bool) -> R
         workflow: args.workflow,
         folder: Some(program::working_folder()?),
     };
-    log::warnings_to_stderr(config.log.format);
+    log::warnings_to_stderr();
     let mut spawned = spawn::spawn(mailbox, &config, request)?;
     let session = StartingSession::of_start(mailbox, &spawned.child);
     if let Some(e) = spawned.start_failed.take() {
@@ -87,7 +87,7 @@ pub fn resume(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeo
     run_processes::check_visible()?;
     let config = context.config()?;
     let deadline = Instant::now() + wait_limit(timeout, MAX_WAIT);
-    log::warnings_to_stderr(config.log.format);
+    log::warnings_to_stderr();
     let session = StartingSession::of_look(mailbox, workflow);
     let resumed = match progress::resume(mailbox, workflow, deadline, || TreeDriver::start(mailbox, &config, workflow)) {
         Err(e @ Error::NotFound { .. }) => return told_archived(mailbox, workflow, json, || e),

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use crate::relaunch::spawn_resume::{exit_status, tell_end, told_archived, wait_limit};
 use crate::relaunch::starting_session::StartingSession;
 use askbox_cli::{Context, program};
-use askbox_config::LogFormat;
 use askbox_mailbox::{Error, Folder, Lock, Mailbox, Result, WorkflowId, disk, lineage, list, round, text, time};
 use askbox_run::chain::progress;
 use askbox_run::{Cause, OwnState, Teller, log, outcome, record, story};
@@ -26,7 +25,7 @@ pub fn wait(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, timeout
     if outcome::own_state(mailbox, workflow)? == OwnState::Unknown && round::latest(mailbox, workflow).is_none() {
         return told_archived(mailbox, workflow, json, || story::unknown(mailbox, workflow));
     }
-    log::warnings_to_stderr(LogFormat::default());
+    log::warnings_to_stderr();
     if program::says_to_terminal() {
         program::say(&format!("waiting up to {} for {workflow} to end; to follow it: relaunch logs -f {workflow}\n", time::human(limit)));
     }

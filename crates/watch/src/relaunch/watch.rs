@@ -15,13 +15,13 @@ use crate::relaunch::{foreground, refusals};
 use crate::scope::Scope;
 use crate::watcher::Watcher;
 use askbox_cli::Context;
-use askbox_config::{Config, LogFormat, Runners};
+use askbox_config::{Config, Runners};
 use askbox_mailbox::{Error, Mailbox, Result, WorkflowId, pause, processes, thread, time};
 use askbox_run::on_demand::{self, RunNow};
 use askbox_run::{log, programs, run_processes};
 
 /// Watches until SIGTERM, SIGINT or SIGHUP. If SIGHUP was ignored at the start, as `nohup` does, it stays ignored. `json` makes the log
-/// JSON, whatever the configuration says.
+/// JSON.
 pub fn watch(root: &Path, context: &Context, poll: Option<Duration>, json: bool) -> Result<u8> {
     if poll.is_some_and(|p| p.is_zero()) {
         return Err(Error::usage("--poll is zero", "give it a pause such as 5s"));
@@ -31,7 +31,7 @@ pub fn watch(root: &Path, context: &Context, poll: Option<Duration>, json: bool)
     let config = context.config()?;
     let (sender, messages) = mpsc::channel();
     stop_on_signal(sender.clone())?;
-    log::to_stderr(if json { LogFormat::Json } else { config.log.format });
+    log::to_stderr(json);
     if let Some(zone) = time::unknown_zone().filter(|_| config.notify.quiet.are_set()) {
         tracing::warn!(zone, "this system does not know the time zone in $TZ, so notify.quiet is in UTC; set TZ=Europe/Berlin or unset it");
     }
