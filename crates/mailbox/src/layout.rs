@@ -13,7 +13,7 @@ pub(super) const CHILDREN_ARE_NOTED: &str = "children";
 pub const MAX_RUN: u64 = 1 << 20;
 
 /// The folders of a mailbox. The first five are the states of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::EnumIter, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Folder {
     /// `WORKFLOW.json`: the question waits for an answer.
@@ -45,20 +45,9 @@ pub enum Folder {
 
 impl Folder {
     /// All folders. The states of a round come first, in the order of its life.
-    pub const ALL: [Self; 12] = [
-        Self::Pending,
-        Self::Answered,
-        Self::Running,
-        Self::Parked,
-        Self::Closed,
-        Self::Quarantine,
-        Self::Checkpoints,
-        Self::Workflows,
-        Self::Runs,
-        Self::Timers,
-        Self::Locks,
-        Self::Awaits,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        <Self as strum::IntoEnumIterator>::iter()
+    }
 
     /// The folder's name on disk.
     pub fn name(self) -> &'static str {
@@ -116,7 +105,7 @@ impl Mailbox {
     fn open_for(root: &Path, purpose: Purpose) -> Result<Self> {
         check_path(root)?;
         let mailbox = Self { root: disk::Root::open(root, purpose)?, patience: Patience::default() };
-        match mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? {
+        match mailbox.root.check_subfolders(Folder::all().map(Folder::name))? {
             Subfolders::All => {}
             Subfolders::None => {
                 return Err(Error::not_found(format!("{} holds no mailbox", mailbox.root().display()), disk::MAKES_A_MAILBOX));
@@ -125,7 +114,7 @@ impl Mailbox {
             Subfolders::Some => {
                 // A mailbox that cannot be written can still be read.
                 drop(mailbox.complete());
-                mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))?;
+                mailbox.root.check_subfolders(Folder::all().map(Folder::name))?;
             }
         }
         // A failure is ignored: the first write to this mailbox will fail too, and report it.
@@ -151,7 +140,7 @@ impl Mailbox {
             other => other?,
         };
         let mailbox = Self { root, patience: Patience::default() };
-        if mailbox.root.check_subfolders(Folder::ALL.map(Folder::name))? != Subfolders::All {
+        if mailbox.root.check_subfolders(Folder::all().map(Folder::name))? != Subfolders::All {
             mailbox.complete()?;
         }
         mailbox.make_durable()?;
@@ -174,10 +163,10 @@ impl Mailbox {
     /// [`Error::Failed`] if a folder is not to be trusted. [`Error::Io`] if the system refuses.
     pub fn complete(&self) -> Result<()> {
         let is_new = [Folder::Workflows, Folder::Pending, Folder::Answered, Folder::Running].iter().all(|f| !disk::exists(self.folder(*f)));
-        Folder::ALL.into_iter().try_for_each(|folder| disk::create_folder(&self.folder(folder)))?;
+        Folder::all().try_for_each(|folder| disk::create_folder(&self.folder(folder)))?;
         self.note_no_children(is_new);
         // Another process may have made a folder at the same time, so all are checked.
-        self.root.check_subfolders(Folder::ALL.map(Folder::name)).map(drop)
+        self.root.check_subfolders(Folder::all().map(Folder::name)).map(drop)
     }
 
     /// Creates the mark in a new mailbox, where no child can be missing among its parent's names.

@@ -229,7 +229,7 @@ impl Watcher<'_> {
         }
         let Some(whole_name) = path.file_name().filter(|n| !n.as_encoded_bytes().starts_with(b".")) else { return };
         let name = whole_name.to_str().unwrap_or_default();
-        let folder = Folder::ALL.into_iter().find(|f| path.parent() == Some(&self.served.mailbox.folder(*f)));
+        let folder = Folder::all().find(|f| path.parent() == Some(&self.served.mailbox.folder(*f)));
         if !self.served.scope.is_service() && !folder.and_then(|folder| workflow_of(folder, name)).is_some_and(|w| self.served.serves(&w)) {
             return;
         }

@@ -135,9 +135,9 @@ fn show(stage: &Stage, has_person: bool) -> Result<End> {
     print("   The agent's work:\n\n")?;
     file(&stage.work().join("guide.md"))?;
     print("\n   The question, now closed; the folder is its state:\n\n")?;
-    command(&format!("ls {}", Folder::ALL[..5].iter().map(|f| f.name()).collect::<Vec<_>>().join(" ")))?;
-    for folder in &Folder::ALL[..5] {
-        for name in list::names(&mailbox, *folder)? {
+    command(&format!("ls {}", Folder::all().take(5).map(|f| f.name()).collect::<Vec<_>>().join(" ")))?;
+    for folder in Folder::all().take(5) {
+        for name in list::names(&mailbox, folder)? {
             print(&format!("   {}/{name}\n", folder.name()))?;
         }
     }

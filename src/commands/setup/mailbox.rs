@@ -36,11 +36,11 @@ pub(super) fn make(path: PathBuf, record: &mut Record) -> Result<()> {
 
 /// True if nobody has used this mailbox: it holds nothing but the marks of its making.
 fn is_unused(path: &Path) -> bool {
-    let is_ours = |entry: &std::fs::DirEntry| Folder::ALL.iter().any(|folder| entry.file_name() == folder.name());
+    let is_ours = |entry: &std::fs::DirEntry| Folder::all().any(|folder| entry.file_name() == folder.name());
     let of = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_empty = |folder: &Folder| *folder == Folder::Locks || of(&path.join(folder.name())).next().is_none();
+    let is_empty = |folder: Folder| folder == Folder::Locks || of(&path.join(folder.name())).next().is_none();
     let is_watched = disk::Lock::is_held_or_shared(&path.join(Folder::Locks.name()).join("watchers")).unwrap_or(true);
-    !is_watched && of(path).all(|entry| is_ours(&entry)) && Folder::ALL.iter().all(is_empty)
+    !is_watched && of(path).all(|entry| is_ours(&entry)) && Folder::all().all(is_empty)
 }
 
 /// Says what [`take_back`] would do.
@@ -60,7 +60,7 @@ pub(super) fn take_back(path: &Path) -> Result<()> {
     for entry in std::fs::read_dir(&locks).into_iter().flatten() {
         disk::remove(&entry.io("read", &locks)?.path())?;
     }
-    Folder::ALL.iter().for_each(|folder| disk::remove_folder_if_empty(&path.join(folder.name())));
+    Folder::all().for_each(|folder| disk::remove_folder_if_empty(&path.join(folder.name())));
     disk::remove_folder_if_empty(path);
     Ok(())
 }

@@ -164,7 +164,7 @@ impl Case<'_> {
 
     /// Says that a folder of the mailbox, or the mailbox itself, is not a folder any more.
     fn replaced(&self) -> Option<String> {
-        let folders = Folder::ALL.map(|folder| (format!("the folder {}/", folder.name()), self.mailbox.join(folder.name())));
+        let folders = Folder::all().map(|folder| (format!("the folder {}/", folder.name()), self.mailbox.join(folder.name())));
         std::iter::once(("the mailbox".to_owned(), self.mailbox.clone())).chain(folders).find_map(|(name, path)| {
             let about = path.symlink_metadata().ok().filter(|about| !about.is_dir())?;
             Some(format!("{name} was replaced by {}", if about.is_symlink() { "a symbolic link" } else { "a file" }))

@@ -194,7 +194,7 @@ pub fn reason(mailbox: &Mailbox, name: &str) -> Option<Reason> {
     let text = String::from_utf8_lossy(&text);
     let (at, rest) = text.split_once(" from ")?;
     let (from, why) = rest.split_once("/: ")?;
-    let from = Folder::ALL.into_iter().find(|folder| folder.name() == from)?;
+    let from = Folder::all().find(|folder| folder.name() == from)?;
     // A number follows the name if a file with that name was already in quarantine.
     let own = match name.rsplit_once(".json") {
         Some((stem, _)) => format!("{stem}.json"),

@@ -205,7 +205,7 @@ pub(crate) fn remove_left_over_files(mailbox: &Mailbox) {
         let depth = |folder| if folder == Folder::Runs { 3 } else { usize::from(folder == Folder::Awaits) };
         let mut removed = disk::sweep(mailbox.root(), 0, LEFT_OVER_AGE);
         removed.extend(disk::sweep(&archive::folder(&mailbox), 1, LEFT_OVER_AGE));
-        for folder in Folder::ALL {
+        for folder in Folder::all() {
             removed.extend(disk::sweep(&mailbox.folder(folder), depth(folder), LEFT_OVER_AGE));
         }
         for path in removed {

@@ -44,7 +44,7 @@ pub(in crate::commands::doctor) fn no_mailbox(checkup: &mut Checkup) {
 
 /// True for a folder with files and without any folder of a mailbox. Somebody named it by mistake, so nothing in it is to be changed.
 fn is_of_others(root: &Path) -> bool {
-    entries(root).next().is_some() && !Folder::ALL.iter().any(|kind| disk::exists(root.join(kind.name())))
+    entries(root).next().is_some() && !Folder::all().any(|kind| disk::exists(root.join(kind.name())))
 }
 
 /// Checks the files of the only workflow.
@@ -94,7 +94,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     look_for_leftovers(checkup, &root.join("archive"), 1);
     checkup.sorted(|checkup| top(checkup, &root));
     let recent = checkup.recent_workflows();
-    for kind in Folder::ALL {
+    for kind in Folder::all() {
         let path = root.join(kind.name());
         if !disk::exists(&path) || !folder(checkup, &path, false) {
             continue;
@@ -125,7 +125,7 @@ pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
 fn top(checkup: &mut Checkup, root: &Path) {
     for entry in entries(root) {
         let name = name(&entry.path);
-        if Folder::ALL.iter().any(|folder| folder.name() == name) {
+        if Folder::all().any(|folder| folder.name() == name) {
             continue;
         }
         if entry.is_link() || name.starts_with("audit.jsonl") {

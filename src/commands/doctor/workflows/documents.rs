@@ -189,7 +189,7 @@ fn of_refused(path: &Path, said: &str) -> Option<WorkflowId> {
 
 /// The command that edits a quarantined file and moves it back. The reason names the original folder: `… from FOLDER/: …`.
 fn restore(mailbox: &Mailbox, path: &Path, reason: &str) -> String {
-    let from = Folder::ALL.into_iter().find(|f| reason.contains(&format!(" from {}/: ", f.name()))).unwrap_or(Folder::Pending);
+    let from = Folder::all().find(|f| reason.contains(&format!(" from {}/: ", f.name()))).unwrap_or(Folder::Pending);
     let name = path.file_name().unwrap_or_default().as_bytes();
     // A number follows the name if a file of that name was already in quarantine.
     let end = name.windows(5).rposition(|part| part == b".json").map_or(name.len(), |at| at + 5);

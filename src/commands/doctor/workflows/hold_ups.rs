@@ -59,7 +59,7 @@ fn disk(checkup: &mut Checkup, teller: &Teller<'_>) {
     let shown = root.display().to_string();
     report(checkup, teller, "full_disk", &shown, |hold_up| hold_up.cause == Cause::FullDisk);
     report(checkup, teller, "read_only", &shown, |hold_up| hold_up.cause == Cause::ReadOnly);
-    let folders = Folder::ALL.map(|folder| root.join(folder.name()));
+    let folders = Folder::all().map(|folder| root.join(folder.name()));
     for folder in std::iter::once(root.to_path_buf()).chain(folders) {
         if rustix::fs::access(&folder, Access::WRITE_OK).err() == Some(Errno::PERM) {
             let shown = if folder == root { shown.clone() } else { checkup.shown(&folder) };
