@@ -272,7 +272,7 @@ mod promises {
         let question = world.document(&format!("pending/{id}.json"));
         assert_eq!((&question["live"]["program"], &question["live"]["session"]), (&json!("codex"), &json!(THREAD)));
         assert!(question["question"].as_str().unwrap().contains("command: /bin/bash -lc 'touch qa'"), "{question}");
-        assert!(world.ok("ask-answer", &["list", "--live"]).contains(&id));
+        assert!(world.ok("ask-answer", &["list", "--filter", "is:live"]).contains(&id));
         allow(&world, &id);
         closed(&world, &id, "delivered");
         assert_eq!(daemon.replies(), [json!({"id": 7, "result": {"decision": "accept"}})]);

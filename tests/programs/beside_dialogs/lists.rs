@@ -54,11 +54,11 @@ fn a_list_may_be_of_live_sessions_alone() {
     world.ok("ask-post", &["-w", "run", "Which?"]);
     let all = world.ok("ask-answer", &["list"]);
     assert!(all.contains(&id) && all.contains("run ") && all.contains("claude session in "), "{all}");
-    for args in [&["list", "--live"][..], &["list", "--filter", "is:live"], &["list", "--filter", "by:claude", "--live"]] {
-        let live = world.ok("ask-answer", args);
+    for args in [["list", "--filter", "is:live"], ["list", "--filter", "by:claude is:live"]] {
+        let live = world.ok("ask-answer", &args);
         assert!(live.contains(&id) && !live.contains("run "), "{live}");
     }
-    let in_json = world.ok("ask-answer", &["list", "--live", "--json"]);
+    let in_json = world.ok("ask-answer", &["list", "--filter", "is:live", "--json"]);
     assert_eq!(in_json.lines().count(), 1, "{in_json}");
     assert!(in_json.contains(SESSION), "{in_json}");
 }

@@ -144,7 +144,7 @@ fn a_command_of_opencode_is_allowed_once_in_the_mailbox() {
     assert_eq!(question["live"]["program"], "opencode");
     assert!(question["question"].as_str().unwrap().contains("command: touch qa"), "{question}");
     assert_eq!(question["options"].as_object().map(|keys| keys.keys().cloned().collect::<Vec<_>>()), Some(vec!["once".to_owned()]));
-    assert!(world.ok("ask-answer", &["list", "--live"]).contains(&id));
+    assert!(world.ok("ask-answer", &["list", "--filter", "is:live"]).contains(&id));
     assert_eq!(world.run("ask-answer", &[&id, "always"]).code(), 5, "only once is offered");
     assert_eq!(allows(&world, &id).code(), 0);
     assert_eq!(live.hear().unwrap(), json!({"id": "per_1", "path": "/permission/per_1/reply", "body": {"reply": "once"}}));

@@ -124,9 +124,6 @@ pub enum Command {
         /// Only the questions that have all these words: in the id, the asker, the project or the question; also project:NAME, by:NAME, priority:N (at least N), is:live
         #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         filter: String,
-        /// Only the questions that the dialogs of live sessions ask
-        #[arg(long)]
-        live: bool,
         /// Whose questions: a machine of the configuration (`[peers.HOST]`), `local` or `all` [default: all; with --json local]
         #[arg(long, value_name = "HOST", value_parser = Hosts::parse)]
         host: Option<Hosts>,

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::args::ask_answer_args::{AskAnswer, Command, Format, ListFormat, ReplyArgs};
 use crate::ask_answer::give::{acknowledge, decision, give, offer_as_prompt, person};
-use crate::ask_answer::{ag_ui, ask_user_question, edit_command, filter, listing, other_machines, short_id, shown_files};
+use crate::ask_answer::{ag_ui, ask_user_question, edit_command, listing, other_machines, short_id, shown_files};
 use crate::person::refusal;
 use crate::{Context, SeenRound, answering, program, question_text};
 use askbox_mailbox::transitions::{undo, withdraw};
@@ -51,11 +51,11 @@ pub fn run(args: AskAnswer, context: &Context) -> Result<u8> {
     }
     let seen = given.round.as_ref().map(|seen| seen.id);
     match command {
-        Command::List { filter, live, format: Some(ListFormat::AgUi), .. } => {
-            listing::interrupts(args.common.open_if_there()?.as_ref(), &filter::with_live(filter, *live))?;
+        Command::List { filter, format: Some(ListFormat::AgUi), .. } => {
+            listing::interrupts(args.common.open_if_there()?.as_ref(), filter)?;
         }
-        Command::List { filter, live, .. } => {
-            listing::pending(args.common.open_if_there()?.as_ref(), context, &filter::with_live(filter, *live), args.common.json)?;
+        Command::List { filter, .. } => {
+            listing::pending(args.common.open_if_there()?.as_ref(), context, filter, args.common.json)?;
         }
         Command::Show { id, attachment: Some(name), .. } => {
             let (mailbox, id) = (args.common.open()?, short_id::meant(&args.common, &id.workflow)?);

@@ -71,14 +71,6 @@ impl Facts {
     }
 }
 
-/// The word of a filter for the questions of live sessions.
-const LIVE: &str = "is:live";
-
-/// The filter, for the questions of live sessions alone if `live` is true.
-pub fn with_live(filter: &str, live: bool) -> String {
-    if live { format!("{filter} {LIVE}") } else { filter.to_owned() }
-}
-
 /// Refuses a filter that no question can match because its `priority:` is not a number.
 ///
 /// # Errors
@@ -112,7 +104,7 @@ mod tests {
         for filter in ["host:build", "build", "build:docs"] {
             assert!(!facts.fit(id, filter) && facts.fit(there, filter), "{filter}");
         }
-        assert!(!facts.fit(id, LIVE) && Facts { is_live: true, ..facts.clone() }.fit(id, "is:live docs"));
+        assert!(!facts.fit(id, "is:live") && Facts { is_live: true, ..facts.clone() }.fit(id, "is:live docs"));
         for filter in ["other", "is:other", "docs other", "project:docs", "priority:4", "priority:x"] {
             assert!(!facts.fit(id, filter), "{filter}");
         }

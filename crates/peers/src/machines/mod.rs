@@ -23,7 +23,6 @@ use crate::known::{HostView, Reach};
 use crate::state::Way;
 use askbox_cli::args::ask_answer_args::{AskAnswer, Command};
 use askbox_cli::args::askbox_args::Inbox;
-use askbox_cli::ask_answer::filter;
 use askbox_cli::{Context, program};
 use askbox_mailbox::{Error, HostName, Result, text, time};
 
@@ -45,9 +44,7 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     }
     match &args.command {
         Some(Command::List { watch: true, .. }) => for_machines::feed(&args.common),
-        Some(Command::List { filter, live, host, .. }) => {
-            listing::run(&args.common, context, &filter::with_live(filter, *live), host.as_ref())
-        }
+        Some(Command::List { filter, host, .. }) => listing::run(&args.common, context, filter, host.as_ref()),
         _ => answer::run(&args, context, open),
     }
 }
