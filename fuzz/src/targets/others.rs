@@ -1,7 +1,7 @@
 //! Text from other programs and machines: lines and offers of peers, the settings of `claude`, the files of keys.
 
 use askbox::address::HostName;
-use askbox::commands::setup::fuzzed as settings;
+use askbox::commands::setup::change as settings;
 use askbox::mailbox::documents::offer::Offer;
 use askbox::mailbox::trust::key::{self, PublicKey, SecretKey};
 use askbox::peers::lines::{Line, WaitingLine};
@@ -48,17 +48,23 @@ pub fn peer(bytes: &[u8]) {
 
 const RULES: [&str; 2] = ["Bash(ask-post:*)", "mcp__askbox__ask_user"];
 
+/// The text with the rules that it lacks.
+fn with_rules(text: &str) -> Result<String, &'static str> {
+    let missing = settings::missing(text, &RULES)?;
+    if missing.is_empty() { Ok(text.to_owned()) } else { settings::with(text, &missing) }
+}
+
 /// The text of a settings.json. Adding our rules changes only these rules. After their removal, none of them is left.
 pub fn settings(bytes: &[u8]) {
     let Ok(before) = std::str::from_utf8(bytes) else { return };
     // Half a character and a huge number are valid JSON, but cannot be compared here.
     let Ok(mut old) = serde_json::from_str::<Value>(before) else { return };
-    let after = match settings::with(before, &RULES) {
+    let after = match with_rules(before) {
         Ok(after) => after,
         Err(why) => return assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
     };
     assert_eq!(settings::missing(&after, &RULES), Ok(Vec::new()), "{after}");
-    assert_eq!(settings::with(&after, &RULES).as_deref(), Ok(&*after), "once is enough");
+    assert_eq!(with_rules(&after).as_deref(), Ok(&*after), "once is enough");
     let mut new: Value = serde_json::from_str(&after).unwrap_or_else(|e| panic!("{e}: {after}"));
     let there = settings::missing(before, &RULES).expect("it was read before").len();
     let list = new["permissions"]["allow"].as_array_mut().expect("a list");
@@ -67,7 +73,7 @@ pub fn settings(bytes: &[u8]) {
         old["permissions"]["allow"] = Value::Array(Vec::new());
     }
     assert_eq!(new, old, "something else changed");
-    let bare = settings::without(&after, &RULES.map(str::to_owned)).expect("they are in it");
+    let bare = settings::without(&after, &RULES.map(str::to_owned), false, false).expect("they are in it");
     assert_eq!(settings::missing(&bare, &RULES).map(|missing| missing.len()), Ok(2), "{bare}");
     let mut taken: Value = serde_json::from_str(&bare).unwrap_or_else(|e| panic!("{e}: {bare}"));
     let ours = |rule: &Value| rule.as_str().is_some_and(|rule| RULES.contains(&rule));

@@ -122,8 +122,11 @@ fn value(text: &str) -> Option<Value> {
     serde_json::from_str(unmarked(text).1).ok()
 }
 
-/// The rules that are missing, or the reason why the text cannot be used.
-pub(super) fn missing<'r>(text: &str, rules: &[&'r str]) -> Result<Vec<&'r str>, &'static str> {
+/// The rules that are missing.
+///
+/// # Errors
+/// The reason why the text cannot be used.
+pub fn missing<'r>(text: &str, rules: &[&'r str]) -> Result<Vec<&'r str>, &'static str> {
     let top = value(text).filter(Value::is_object).ok_or("is not a JSON object")?;
     let Some(permissions) = top.get("permissions") else { return Ok(rules.to_vec()) };
     let permissions = permissions.as_object().ok_or("has `permissions` that are no object")?;
@@ -132,8 +135,11 @@ pub(super) fn missing<'r>(text: &str, rules: &[&'r str]) -> Result<Vec<&'r str>,
     Ok(rules.iter().copied().filter(|rule| !there.iter().any(|element| element == rule)).collect())
 }
 
-/// The text with these rules as well, or the reason why the text cannot be used.
-pub(super) fn with(text: &str, rules: &[&str]) -> Result<String, &'static str> {
+/// The text with these rules as well.
+///
+/// # Errors
+/// The reason why the text cannot be used.
+pub fn with(text: &str, rules: &[&str]) -> Result<String, &'static str> {
     let (mark, json) = unmarked(text);
     let root = CstRootNode::parse(json, &ParseOptions::default()).map_err(|_| "is not a JSON object")?;
     let permissions = root.object_value_or_set().object_value_or_set("permissions");
@@ -151,7 +157,7 @@ pub(super) fn with(text: &str, rules: &[&str]) -> Result<String, &'static str> {
 
 /// The text without these rules, whatever else was changed in it. If the list is empty then and `is_list_ours`, it goes as well. If nothing
 /// else is in `permissions` and `is_owner_ours`, it goes with the list. `None` if there is no list.
-pub(super) fn without(text: &str, rules: &[String], is_list_ours: bool, is_owner_ours: bool) -> Option<String> {
+pub fn without(text: &str, rules: &[String], is_list_ours: bool, is_owner_ours: bool) -> Option<String> {
     let (mark, json) = unmarked(text);
     let root = CstRootNode::parse(json, &ParseOptions::default()).ok()?;
     let top = root.object_value()?;

@@ -9,16 +9,14 @@
 //! | `live` | the keys of `[live]` in the configuration, and whether a person wants them |
 //! | `other_plugins` | the plugins for opencode and Copilot |
 //! | `news_hooks` | the hooks of Kimi and Gemini, which a person adds |
-//! | `fuzzed` | the same rules for `fuzz/` |
 //! | `change` | a change to one file: creates it, or adds text to it; adds rules to a settings.json in place, and removes them |
 //! | `record` | the record of everything written, so that it can be taken back |
 //! | `take_back` | `--remove` |
 //! | `lost` | the parts of earlier setups that are gone, for the doctor |
 //! | `systemd` | the service manager of the user |
 
-mod change;
 #[doc(hidden)]
-pub mod fuzzed;
+pub mod change;
 mod live;
 pub(in crate::commands) mod lost;
 mod mailbox;
