@@ -1,4 +1,4 @@
-//! `askbox live`: the dialogs of opencode, Copilot and Qwen as questions. Those of Codex: the watcher starts `askbox-live codex`.
+//! `askbox live`: the dialogs of opencode and Copilot as questions. Those of Codex: the watcher starts `askbox-live codex`.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_macros)]
 

@@ -230,18 +230,14 @@ Examples:
     /// `--from kimi` and `--from gemini` take the hooks of these programs instead, and print nothing: a dialog that waits at a terminal is
     /// told as news, if `[live] news` names the program. `askbox setup` shows the lines for their files.
     Hook(Hook),
-    /// Hold the dialogs of one process of opencode, Copilot or Qwen in the mailbox
+    /// Hold the dialogs of one process of opencode or Copilot in the mailbox
     ///
     /// The plugin, which `askbox setup --opencode` or `--copilot` writes, starts this command when a dialog opens. It tells what the program
     /// asks as JSON lines on standard input, and reads the replies. Without `[live] opencode = true` or `experimental_copilot = true`, and in
     /// a run of askbox, the command ends at once.
-    ///
-    /// Qwen has no such plugin. `askbox live qwen -- ARGS` becomes `qwen ARGS`, with a process beside it that holds its dialogs. Without
-    /// `[live] experimental_qwen = true`, in a run of askbox, and for a call without a person (`-p`), it is just `qwen ARGS`.
     #[command(after_help = "Examples:
   $ askbox setup --only live --opencode   # writes the key, and the plugin that starts this command
-  $ askbox live opencode < /dev/null && echo the mailbox opens
-  $ alias qwen='askbox live qwen --'      # starts Qwen with its dialogs in the mailbox")]
+  $ askbox live opencode < /dev/null && echo the mailbox opens")]
     Live(Live),
     /// Serve the mailbox to agents as tools, by the Model Context Protocol on standard input and output
     ///

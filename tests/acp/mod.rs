@@ -4,7 +4,6 @@ mod at_terminal;
 mod attended_codex;
 mod attended_copilot;
 mod attended_opencode;
-mod attended_qwen;
 mod changed_call;
 mod codex;
 mod kimi;

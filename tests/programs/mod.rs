@@ -9,7 +9,6 @@ mod beside;
 mod beside_copilot;
 mod beside_dialogs;
 mod beside_opencode;
-mod beside_qwen;
 mod damaged;
 mod demo;
 mod dependencies;

@@ -105,29 +105,15 @@ fn setup_writes_the_extension_of_copilot_only_if_asked_to() {
 }
 
 #[test]
-fn setup_shows_the_alias_of_qwen_and_writes_no_file_of_a_shell() {
-    let world = home();
-    let before = tree(&world);
-    world.ok("askbox", &["setup", "--yes", "--live", "--opencode"]);
-    assert!(!config(&world).contains("\nexperimental_qwen"), "nobody has agreed");
-    world.ok("askbox", &["setup", "--remove", "--yes"]);
-    let shown = world.ok("askbox", &["setup", "--yes", "--only", "live", "--qwen"]);
-    assert!(shown.contains("sets live.experimental_qwen") && shown.contains("\n  alias qwen='askbox live qwen --'\n"), "{shown}");
-    assert!(has(&world, "experimental_qwen = true"));
-    world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
-    assert_eq!(tree(&world), before);
-}
-
-#[test]
 fn the_head_of_live_stays_with_the_keys_that_a_person_added() {
     let world = home();
-    world.ok("askbox", &["setup", "--yes", "--only", "live", "--qwen"]);
+    world.ok("askbox", &["setup", "--yes", "--only", "live", "--copilot"]);
     let path = world.home().join(".config/askbox/config.toml");
     let text = format!("[target.desk]\nexec = [\"/bin/true\"]\n\n{}news = [\"kimi\"]\n", fs::read_to_string(&path).unwrap().trim_start());
     fs::write(&path, text).unwrap();
     world.ok("askbox", &["setup", "--remove", "--yes", "--only", "live"]);
     let rest = fs::read_to_string(&path).unwrap();
-    assert!(rest.contains("\n[live]\nnews = [\"kimi\"]\n") && !rest.contains("experimental_qwen"), "{rest}");
+    assert!(rest.contains("\n[live]\nnews = [\"kimi\"]\n") && !rest.contains("experimental_copilot"), "{rest}");
     assert!(!world.run("askbox", &["doctor"]).words().contains("unknown key"));
 }
 

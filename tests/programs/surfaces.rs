@@ -19,7 +19,7 @@ fn alone(world: &World, names: &[&str]) -> String {
 fn a_surface_that_is_not_installed_is_named_with_its_feature() {
     let world = World::new();
     let askbox = alone(&world, &["askbox"]);
-    for name in ["web", "mcp", "sync run", "live qwen", "conformance --list"] {
+    for name in ["web", "mcp", "sync run", "live opencode", "conformance --list"] {
         let said = world.refused(3, &format!("{askbox} {name}"));
         let name = name.split(' ').next().unwrap();
         assert!(said.contains(&format!("`askbox-{name}`")) && said.contains(&format!("--features {name}")), "{said}");

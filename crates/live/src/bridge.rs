@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::way::Way;
-use crate::wire::{Incoming, NOT_FOUND, RequestId, TAKEN};
+use crate::wire::{self, Incoming, NOT_FOUND, RequestId, TAKEN};
 use crate::{programs, reply};
 use askbox_cli::args::askbox_args::LiveProgram;
+use askbox_cli::program;
 use askbox_config::Config;
 use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Mailbox, Result, RoundId};
@@ -25,7 +25,6 @@ const CHANGED: &str = "its session has told the call of a dialog twice, in two f
 /// One process of a program, and what it has asked.
 struct Asker {
     program: LiveProgram,
-    way: Way,
     requests: HashMap<RequestId, Request>,
 }
 
@@ -41,17 +40,17 @@ impl beside::Program for Asker {
     }
 
     fn write(&mut self, id: &RequestId, request: &Request, _round: &RoundId, reply: Reply) -> Result<Sent> {
-        self.way.send(&reply::of(self.program, id.clone(), request, reply)).map(|()| Sent::Yes)
+        program::print_json(&reply::of(self.program, id.clone(), request, reply)).map(|()| Sent::Yes)
     }
 }
 
-/// Serves the dialogs until the lines end: the plugin has closed its end, or the program has ended.
+/// Serves the dialogs until the lines end: the plugin has closed its end.
 ///
 /// # Errors
 /// If the program can no longer be written to.
-pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: LiveProgram, way: Way, lines: &Receiver<Vec<u8>>) -> Result<()> {
+pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: LiveProgram, lines: &Receiver<Vec<u8>>) -> Result<()> {
     let desk = Desk { mailbox, config, facts: programs::facts(program) };
-    let mut bridge = Bridge { desk, asker: Asker { program, way, requests: HashMap::new() }, dialogs: Dialogs::default() };
+    let mut bridge = Bridge { desk, asker: Asker { program, requests: HashMap::new() }, dialogs: Dialogs::default() };
     let result = bridge.pass_until_end(lines);
     bridge.dialogs.end_all(desk, GONE, |_| true);
     result
@@ -75,14 +74,13 @@ impl Bridge<'_> {
                 Ok(line) => {
                     // The end of a dialog may lie behind this line, and comes before any look at the mailbox.
                     for line in std::iter::once(line).chain(lines.try_iter().take(MOST_LINES)) {
-                        self.asker.way.read(&line).into_iter().for_each(|told| self.handle(told));
+                        self.handle(wire::read(&line));
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.dialogs.look(self.desk, &mut self.asker)?;
-            self.asker.way.send_again()?.into_iter().for_each(|told| self.handle(told));
             self.asker.requests.retain(|id, _| self.dialogs.open.contains_key(id));
         }
     }
@@ -107,7 +105,6 @@ impl Bridge<'_> {
                 dialogs.take(desk, &id, &End::too_late(desk.facts.answered));
                 dialogs.end(desk, &id, desk.facts.answered);
             }
-            Incoming::Left { id } => dialogs.end(desk, &id, GONE),
             Incoming::Replied { id, status } => {
                 let end = match status {
                     TAKEN => End::Confirmed,

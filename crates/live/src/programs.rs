@@ -1,11 +1,11 @@
 //! The programs whose dialogs `askbox live` holds.
 
 use crate::wire::{Asked, RequestId};
-use crate::{copilot, opencode, qwen};
+use crate::{copilot, opencode};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_config::Config;
 use askbox_mailbox::Result;
-use askbox_mailbox::programs::{COPILOT, Facts, OPENCODE, QWEN};
+use askbox_mailbox::programs::{COPILOT, Facts, OPENCODE};
 use askbox_run::Request;
 
 /// What is known of a program.
@@ -13,7 +13,6 @@ pub(super) fn facts(program: LiveProgram) -> &'static Facts {
     match program {
         LiveProgram::Opencode => &OPENCODE,
         LiveProgram::Copilot => &COPILOT,
-        LiveProgram::Qwen => &QWEN,
     }
 }
 
@@ -22,7 +21,6 @@ pub(super) fn is_wanted(program: LiveProgram, config: &Config) -> bool {
     match program {
         LiveProgram::Opencode => config.live.opencode,
         LiveProgram::Copilot => config.live.experimental_copilot,
-        LiveProgram::Qwen => config.live.experimental_qwen,
     }
 }
 
@@ -34,6 +32,5 @@ pub(super) fn read(program: LiveProgram, asked: Asked) -> Result<(RequestId, Req
     match program {
         LiveProgram::Opencode => opencode::read(asked),
         LiveProgram::Copilot => copilot::read(asked),
-        LiveProgram::Qwen => qwen::lines::read(asked),
     }
 }

@@ -6,13 +6,12 @@ use crate::wire::{Outgoing, RequestId};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_run::{Reply, Request, Subject};
 
-/// The path and the body of the reply. The extension of Copilot knows the call of its API by itself. Qwen takes no words. opencode's
+/// The path and the body of the reply. The extension of Copilot knows the call of its API by itself. opencode's
 /// `always` and Copilot's `approve-for-session` would change the rules for the rest of the session, and are never sent.
 pub(super) fn of(program: LiveProgram, id: RequestId, request: &Request, reply: Reply) -> Outgoing {
     let (path, body) = match program {
         LiveProgram::Opencode => to_opencode(id.as_str(), request, reply),
         LiveProgram::Copilot => (String::new(), to_copilot(reply)),
-        LiveProgram::Qwen => (String::new(), json!({ "allowed": matches!(reply, Reply::Allow { .. }) })),
     };
     Outgoing { id, path, body }
 }

@@ -56,12 +56,6 @@ pub(super) enum Incoming {
         /// The request.
         id: RequestId,
     },
-    /// The session of a dialog has ended, or begins again without it. No plugin tells this.
-    #[serde(skip)]
-    Left {
-        /// The request.
-        id: RequestId,
-    },
     /// The program has answered a reply of ours.
     Replied {
         /// The request.

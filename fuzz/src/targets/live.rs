@@ -27,7 +27,6 @@ pub fn live(bytes: &[u8]) {
     match program {
         b"opencode" => of_plugin(LiveProgram::Opencode),
         b"copilot" => of_plugin(LiveProgram::Copilot),
-        b"qwen" => of_plugin(LiveProgram::Qwen),
         b"codex" => {
             let Ok(said) = std::str::from_utf8(said) else { return };
             codex::questions(said, since()).into_iter().for_each(asks_for_one_call);

@@ -143,7 +143,7 @@ const CHECKS: &[Check] = &[
     row("dialogs", "the settings, hooks, plugins and versions of the programs in `[live]`, and the audit", dialogs::look)
         .says(
             "live_settings, live_version, live_without_hook, live_without_target, live_without_opencode, \
-             live_without_copilot, live_without_qwen, live_without_plugin, live_plugin, dialog",
+             live_without_copilot, live_without_plugin, live_plugin, dialog",
         )
         .with(Configuration),
     row("setup", "what `askbox setup` made, and `permissions.deny` in the settings of claude", promises::look).says("setup_lost, denied"),

@@ -22,11 +22,11 @@ pub(super) struct LiveKey {
     offer: Option<(&'static str, &'static str, &'static str)>,
 }
 
-/// The keys: Claude Code, Codex, opencode, Copilot, Qwen.
-static ALL: [LiveKey; 5] = [
+/// The keys: Claude Code, Codex, opencode, Copilot.
+static ALL: [LiveKey; 4] = [
     LiveKey {
         key: "enabled",
-        is_asked_for: |args| args.live || !(args.codex || args.opencode || args.copilot || args.qwen),
+        is_asked_for: |args| args.live || !(args.codex || args.opencode || args.copilot),
         is_on: |live| live.enabled,
         offer: Some((
             "When a session of Claude Code asks for a permission, the same question can wait in the mailbox: the first answer counts.\n",
@@ -55,7 +55,6 @@ static ALL: [LiveKey; 5] = [
         )),
     },
     LiveKey { key: "experimental_copilot", is_asked_for: |args| args.copilot, is_on: |live| live.experimental_copilot, offer: None },
-    LiveKey { key: "experimental_qwen", is_asked_for: |args| args.qwen, is_on: |live| live.experimental_qwen, offer: None },
 ];
 static CLAUDE: &LiveKey = &ALL[0];
 static CODEX: &LiveKey = &ALL[1];
@@ -68,11 +67,7 @@ impl LiveKey {
     }
 }
 
-/// The line that starts Qwen beside askbox. Setup changes no file of a shell.
-pub(super) const QWEN_ALIAS: &str = "Qwen: only sessions that askbox starts take part. Add this line to the file of your shell, such as \
-     ~/.bashrc:\n  alias qwen='askbox live qwen --'";
-
-/// The line that starts a person's sessions of Claude Code behind the fence.
+/// The line that starts a person's sessions of Claude Code behind the fence. Setup changes no file of a shell.
 pub(super) const FENCE_ALIAS: &str = "Fence: with this line in the file of your shell, such as ~/.bashrc, no shell of your sessions of Claude \
      Code can answer a question. sudo does not work in them:\n  alias claude='askbox fence claude'";
 

@@ -51,9 +51,6 @@ impl Plan {
                 Part::Permissions => plan.take(wanted::permissions()?),
             }
         }
-        if args.qwen && args.allows_live() {
-            plan.notes.push(live::QWEN_ALIAS.to_owned());
-        }
         for plugin in OtherPlugin::ALL.into_iter().filter(|plugin| plugin.is_wanted(args, record)) {
             let (wanted, note) = plugin.wanted(record)?;
             plan.notes.extend(note.map(str::to_owned));

@@ -15,7 +15,6 @@ mod lost_setup;
 mod mailbox_files;
 mod news_hooks;
 mod opencode;
-mod qwen;
 mod road;
 mod runs;
 mod settings;

@@ -42,7 +42,6 @@ pub(super) const COMMANDS: &[(&str, &str, Run)] = &[
     ("guide-live", "askbox setup --only live --codex", In(home, "grep 'codex = true' ~/.config/askbox/config.toml")),
     ("guide-live", "askbox setup --only live --opencode", In(home, "test -f ~/.config/opencode/plugin/askbox.js")),
     ("guide-live", "askbox setup --only live --copilot", In(home, "test -f ~/.copilot/extensions/askbox/extension.mjs")),
-    ("guide-live", "askbox setup --only live --qwen", In(home, "")),
     ("guide-machines", "$ ask-answer list", By("a_question_of_another_machine_is_seen_and_answered")),
     ("guide-main-agent", "$ ask-answer list\nWORKFLOW", In(asked, "")),
     ("guide-main-agent", "ask-answer show db-8", By("the_commands_of_the_main_agents_guide_need_what_it_names")),

@@ -1,5 +1,5 @@
-//! The programs whose dialogs stay open at their terminals: opencode's plugin, Copilot's extension and Qwen's files, which `askbox live`
-//! waits beside, and Codex's daemon, whose client is the watcher.
+//! The programs whose dialogs stay open at their terminals: opencode's plugin and Copilot's extension, which `askbox live` waits beside, and
+//! Codex's daemon, whose client is the watcher.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::programs::beside_copilot;
 use crate::programs::beside_opencode::{self, Talk, asked, command, replied};
-use crate::programs::beside_qwen::{self, Qwen};
 use crate::programs::replies::claude::questions;
 use crate::programs::replies::decisions::{Decision, cells};
 use crate::support::codex::Daemon;
@@ -44,17 +43,6 @@ pub(super) fn copilot(decisions: &[Decision]) -> Vec<String> {
     let copilot = RefCell::new(beside_copilot::loaded(&world));
     let asks = |n: usize, _| beside_copilot::asks(&mut copilot.borrow_mut(), &format!("r-{n}"), "shell", "echo one");
     cells(&world, decisions, asks, |_| copilot.borrow().heard())
-}
-
-/// Qwen is sent a refusal again and again until a sign comes, so only the first line is shown.
-pub(super) fn qwen(decisions: &[Decision]) -> Vec<String> {
-    let world = beside_qwen::world();
-    let qwen = Qwen::begin(&world);
-    let heard = |n: usize| {
-        let heard = qwen.log("heard").into_iter().filter(|line| line["request_id"] == format!("r-{n}")).map(|line| line.to_string());
-        heard.take(1).filter(|_| world.names("running").is_empty()).collect()
-    };
-    cells(&world, decisions, |n, _| qwen.asks(&format!("r-{n}"), "echo one"), heard)
 }
 
 fn codex(decisions: &[Decision], request: impl Fn(&Daemon, u64, bool)) -> Vec<String> {

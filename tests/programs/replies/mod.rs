@@ -6,7 +6,7 @@
 //! | `decisions.rs` | the decisions of a person, and how one cell is filled |
 //! | `said.rs` | the bytes as a cell: ids have names, and sentences that many programs are told have marks |
 //! | `claude.rs` | Claude Code, attended and in a run |
-//! | `beside.rs` | opencode, Copilot, Qwen and Codex |
+//! | `beside.rs` | opencode, Copilot and Codex |
 //! | `acp.rs` | an agent that speaks ACP, in a run |
 //! | `own.rs` | ask-agent, `ask-post --wait` and `ask_user` |
 //! | `page.rs` | the page |
@@ -28,7 +28,7 @@ use crate::support::{in_parallel, needs};
 /// A program that asks, and what it receives for each of these decisions.
 type Row = (&'static str, fn(&[Decision]) -> Vec<String>);
 
-const ASK_FOR_CALLS: [Row; 10] = [
+const ASK_FOR_CALLS: [Row; 9] = [
     ("Claude Code, attended", claude::attended_call),
     ("Claude Code, attended, a plan", claude::attended_plan),
     ("Claude Code, in a run", claude::call_in_a_run),
@@ -36,7 +36,6 @@ const ASK_FOR_CALLS: [Row; 10] = [
     ("Codex, a file change", beside::codex_change),
     ("opencode", beside::opencode_call),
     ("Copilot", beside::copilot),
-    ("Qwen", beside::qwen),
     ("ACP, in a run", acp::call),
     ("ask-agent", own::ask_agent_call),
 ];

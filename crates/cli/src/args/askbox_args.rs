@@ -1,6 +1,5 @@
 //! The arguments of the commands of `askbox`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,15 +100,6 @@ pub struct Live {
     /// The program of the sessions
     #[arg(value_enum)]
     pub program: LiveProgram,
-    /// The arguments of qwen, which is started with them
-    #[arg(last = true, value_name = "ARGS")]
-    pub args: Vec<OsString>,
-    /// The folder of a session of Qwen
-    #[arg(long, hide = true, requires = "of", conflicts_with = "args")]
-    pub beside: Option<PathBuf>,
-    /// The process of that session
-    #[arg(long, hide = true, requires = "beside")]
-    pub of: Option<u32>,
 }
 
 /// A program whose dialogs `askbox live` holds.
@@ -119,8 +109,6 @@ pub enum LiveProgram {
     Opencode,
     /// GitHub's Copilot (an experiment), by the extension that `askbox setup --copilot` writes
     Copilot,
-    /// Qwen Code (an experiment), which is started by this command
-    Qwen,
 }
 
 #[derive(Debug, Args)]
@@ -443,9 +431,6 @@ pub struct Setup {
     /// An experiment, the same for Copilot's permissions: sets live.experimental_copilot, and writes an extension for Copilot
     #[arg(long, conflicts_with = "remove")]
     pub copilot: bool,
-    /// An experiment, the same for Qwen's permissions: sets live.experimental_qwen, and shows the alias that starts Qwen beside askbox
-    #[arg(long, conflicts_with = "remove")]
-    pub qwen: bool,
     /// A variable that the service needs, such as ANTHROPIC_API_KEY; its value is asked for, or read from a pipe
     #[arg(long, value_name = "NAME", conflicts_with = "remove")]
     pub credential: Option<String>,
@@ -459,7 +444,7 @@ pub enum Part {
     Mailbox,
     /// The configuration file
     Config,
-    /// The keys of `[live]` in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode, --copilot or --qwen, or if you agree
+    /// The keys of `[live]` in the configuration file, and the plugins of opencode and Copilot; only with --live, --codex, --opencode or --copilot, or if you agree
     Live,
     /// The watcher as a service of systemd
     Service,
@@ -496,7 +481,7 @@ impl Part {
 impl Setup {
     /// The parts that the flags select.
     pub fn parts(&self) -> Vec<Part> {
-        let is_live = self.live || self.codex || self.opencode || self.copilot || self.qwen;
+        let is_live = self.live || self.codex || self.opencode || self.copilot;
         let is_wanted = |part: &Part| self.only.is_empty() || self.only.contains(part) || (is_live && *part == Part::Live);
         // It shows the dialogs of all sessions, so the person has to agree.
         let is_agreed = |part: &Part| *part != Part::Live || is_live || self.remove || self.only.contains(part);

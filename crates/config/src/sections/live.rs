@@ -30,8 +30,6 @@ section! {
         /// An experiment: true if permissions of `copilot --experimental` come into the mailbox, by the extension that `askbox setup
         /// --copilot` writes.
         experimental_copilot: bool = false,
-        /// An experiment: true if permissions of sessions that were started as `askbox live qwen -- ARGS` come into the mailbox.
-        experimental_qwen: bool = false,
         /// Programs whose dialogs are only told to the targets, as `at_terminal`. `askbox setup` shows the hooks for it. Example: `["kimi",
         /// "gemini"]`.
         news: Vec<Program> = Vec::new(),

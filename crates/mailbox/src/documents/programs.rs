@@ -13,22 +13,12 @@ pub struct Facts {
     beside: &'static str,
     /// The reason of a dialog's end if another reply was first, and nobody knows with what.
     pub answered: &'static str,
-    /// The words of a person that reach its model beside a decision about a call.
-    takes: Words,
+    /// The tools whose model reads a person's remark beside an allowance: the hook behind the call tells it. The reason of a refusal reaches
+    /// each model.
+    reads_remarks: &'static [&'static str],
     /// True if a session that has not got its answer puts the same request once more, to a new process beside it. The receipt of a program
     /// that does not is in the session's transcript.
     pub asks_again: bool,
-}
-
-/// The words that reach a model.
-#[derive(Debug, PartialEq, Eq)]
-enum Words {
-    /// No words (measured with Qwen 0.24.4).
-    None,
-    /// The reason of a refusal.
-    BesideRefusals,
-    /// That, and a remark beside an allowance: the hook behind a call of these tools tells it.
-    BesideBoth(&'static [&'static str]),
 }
 
 /// Claude Code, whose hook waits beside a dialog.
@@ -37,7 +27,7 @@ pub const CLAUDE: Facts = Facts {
     by: "askbox hook",
     beside: "hook",
     answered: "it was answered at its terminal",
-    takes: Words::BesideBoth(&["Bash", "Write", "Edit"]),
+    reads_remarks: &["Bash", "Write", "Edit"],
     asks_again: false,
 };
 /// Codex, whose daemon a watcher is connected to.
@@ -46,7 +36,7 @@ pub const CODEX: Facts = Facts {
     by: "relaunch watch",
     beside: "watcher that waited",
     answered: "it was answered at its terminal, or by another client of codex",
-    takes: Words::BesideRefusals,
+    reads_remarks: &[],
     asks_again: true,
 };
 /// opencode, whose plugin starts a process.
@@ -55,7 +45,7 @@ pub const OPENCODE: Facts = Facts {
     by: "askbox live opencode",
     beside: "plugin",
     answered: "it was answered at its terminal, or by another client of opencode",
-    takes: Words::BesideRefusals,
+    reads_remarks: &[],
     asks_again: true,
 };
 /// Copilot, whose extension starts a process. An experiment: Copilot's extensions are one, too.
@@ -64,21 +54,12 @@ pub const COPILOT: Facts = Facts {
     by: "askbox live copilot",
     beside: "plugin",
     answered: "it was answered at its terminal, or by another extension of Copilot",
-    takes: Words::BesideRefusals,
-    asks_again: true,
-};
-/// Qwen, which a process of askbox starts. An experiment.
-pub const QWEN: Facts = Facts {
-    name: "qwen",
-    by: "askbox live qwen",
-    beside: "process",
-    answered: "it was answered at its terminal",
-    takes: Words::None,
+    reads_remarks: &[],
     asks_again: true,
 };
 
 /// All of them.
-pub const ALL: [&Facts; 5] = [&CLAUDE, &CODEX, &OPENCODE, &COPILOT, &QWEN];
+pub const ALL: [&Facts; 4] = [&CLAUDE, &CODEX, &OPENCODE, &COPILOT];
 
 impl Facts {
     /// The program of the session that asks a live question. A name that is not known is Claude Code's: anybody may have written it.
@@ -92,13 +73,8 @@ impl Facts {
         format!("the {} beside its dialog is gone: the session has ended, or still shows its dialog", self.beside)
     }
 
-    /// True if the reason of a refusal reaches the model.
-    pub fn takes_a_reason(&self) -> bool {
-        self.takes != Words::None
-    }
-
     /// True if a remark beside the allowance of a call of this tool reaches the model.
     pub fn takes_a_remark(&self, tool: &str) -> bool {
-        matches!(self.takes, Words::BesideBoth(tools) if tools.contains(&tool))
+        self.reads_remarks.contains(&tool)
     }
 }

@@ -18,8 +18,7 @@ const LATELY: Duration = Duration::from_secs(86_400);
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     let live = &checkup.config.live;
     let (claude, has_news) = (live.enabled, !live.news.is_empty());
-    let others =
-        [(live.opencode, plugins::OPENCODE), (live.experimental_copilot, plugins::COPILOT), (live.experimental_qwen, plugins::QWEN)];
+    let others = [(live.opencode, plugins::OPENCODE), (live.experimental_copilot, plugins::COPILOT)];
     let is_live = claude || live.codex || has_news || others.iter().any(|(is_on, _)| *is_on);
     if claude {
         of_claude(checkup);

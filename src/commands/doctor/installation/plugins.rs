@@ -52,15 +52,6 @@ pub(super) const COPILOT: LiveProgram = LiveProgram {
     plugin: Some(other_plugins::COPILOT),
 };
 
-pub(super) const QWEN: LiveProgram = LiveProgram {
-    name: "qwen",
-    key: "live.experimental_qwen",
-    oldest: "0.24.4",
-    upgrade: "npm install -g @qwen-code/qwen-code",
-    missing: Some(("live_without_qwen", "npm install -g @qwen-code/qwen-code")),
-    plugin: None,
-};
-
 /// Reports a program that is missing or too old, and a plugin that is missing or belongs to another version.
 pub(super) fn look(checkup: &mut Checkup, live: &LiveProgram) {
     let LiveProgram { name, key, oldest, .. } = live;

@@ -300,7 +300,9 @@ fn edited(question: &Question, edited: Option<&str>) -> Result<()> {
 
 /// Refuses words beside a decision in a live session whose program has no place for them.
 fn words(question: &Question, reply: &Answer) -> Result<()> {
-    let Some(live) = question.live.as_ref().filter(|_| reply.note.is_some()) else { return Ok(()) };
+    if question.live.is_none() || reply.note.is_none() {
+        return Ok(());
+    }
     if question.elicited_by.is_some() {
         let fix = "fill in the form or decline it without words, or go to the session's terminal";
         return Err(Error::invalid("answer.note", "would not reach the server, which takes no words beside its form", fix));
@@ -308,15 +310,9 @@ fn words(question: &Question, reply: &Answer) -> Result<()> {
     if question.approval.is_none() {
         return Ok(());
     }
-    let facts = Facts::of(question);
-    if !facts.takes_a_reason() {
-        let fix = "decide without words, and say them at its terminal";
-        let field = if reply.asks_back { "question back" } else { "answer.note" };
-        return Err(Error::invalid(field, format!("would not reach the session, because {} takes no words", live.program), fix));
-    }
     // The remark is told behind the call, which is known by its id.
     let call = question.tool_call.as_ref().filter(|call| call.told_id().is_some());
-    if reply.outcome != Outcome::Answered || call.is_some_and(|call| facts.takes_a_remark(&call.name)) {
+    if reply.outcome != Outcome::Answered || call.is_some_and(|call| Facts::of(question).takes_a_remark(&call.name)) {
         return Ok(());
     }
     let fix = ("allow it without words, or refuse it with them", format!("ask-answer decline {} --note WORDS", question.workflow_id));
