@@ -28,27 +28,6 @@ pub(super) fn pages() -> Vec<(PathBuf, String)> {
     paths.map(|path| (path.clone(), without_code(fs::read_to_string(path).unwrap()))).collect()
 }
 
-/// The most words of pages, as `wc -w` counts them.
-const MOST_WORDS: [(&str, usize); 4] =
-    [("README.md", 900), ("docs/*.md", 25_000), ("docs/dev/protocol.md", 3_000), ("docs/dev/engine.md", 8_000)];
-
-#[test]
-fn the_pages_stay_within_their_words() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let words = |path: &Path| fs::read_to_string(path).unwrap().split_whitespace().count();
-    for (name, most) in MOST_WORDS {
-        let count: usize = match name.strip_suffix("/*.md") {
-            None => words(&root.join(name)),
-            Some(folder) => {
-                let pages = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
-                pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")).map(|path| words(&path)).sum()
-            }
-        };
-        println!("{name}: {count} words");
-        assert!(count <= most, "{name} has {count} words, and {most} are the most: say less");
-    }
-}
-
 mod promises {
     use super::*;
 

@@ -5,8 +5,9 @@ use crate::support::{Signal, Terminal, World, needs, signal, until};
 /// A world that counts only signed answers, with a question.
 fn signing() -> World {
     let world = World::new().with_scripted_agent();
+    // Behind the fence, a run could not even answer.
     let only_signed = world.only_signed_answers();
-    world.configure(&only_signed);
+    world.configure(&format!("{only_signed}\n[fence]\nmode = \"off\"\n"));
     world.sh("ask-post -w q 'Merge?' -o a=A");
     world
 }
