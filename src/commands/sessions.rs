@@ -13,7 +13,7 @@ use askbox_cli::{Common, columns, fitted, program};
 use askbox_mailbox::dialogs::{self, Dialog};
 use askbox_mailbox::overview::waiting;
 use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, text, time};
-use askbox_watch::codex::{self, CodexSession, Doing as OfCodex};
+use askbox_sessions::codex::{self, CodexSession, Doing as OfCodex};
 
 /// How long Codex's daemon may take to list its sessions.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,6 +1,7 @@
 //! Sessions of opencode that a person attends, in a real terminal, with the plugin that `askbox setup` writes.
 
 mod figures;
+mod prompted;
 
 use std::path::PathBuf;
 

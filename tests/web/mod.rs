@@ -17,6 +17,6 @@ mod own_host;
 mod pictures;
 mod presence;
 mod reading;
-mod sessions;
+pub(crate) mod sessions;
 mod signing_in;
 mod told;

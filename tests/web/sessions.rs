@@ -15,17 +15,17 @@ use crate::support::{Browser, LIMIT, Page, Reply, Running, World, needs, quickly
 use crate::web::browsers;
 
 const THREAD: &str = "01a22bc9-91be-7011-af9d-6498b41ecb32";
-const ID: &str = "5a1e0c5e-0000-4000-8000-000000000001";
+pub(crate) const ID: &str = "5a1e0c5e-0000-4000-8000-000000000001";
 
 /// A session that never was: a process, its record, and its transcript.
-struct Fake<'a> {
+pub(crate) struct Fake<'a> {
     world: &'a World,
     process: Running,
     entries: usize,
 }
 
 impl<'a> Fake<'a> {
-    fn new(world: &'a World) -> Self {
+    pub(crate) fn new(world: &'a World) -> Self {
         std::fs::create_dir_all(world.home().join(".claude/sessions")).unwrap();
         let session = Self { world, process: Running::start(Command::new("sleep").arg("600")), entries: 0 };
         session.records(&json!({"status": "busy"}));
@@ -39,7 +39,7 @@ impl<'a> Fake<'a> {
     }
 
     /// Writes the record of the session, with these fields.
-    fn records(&self, more: &Value) {
+    pub(crate) fn records(&self, more: &Value) {
         let (pid, start) = (self.process.pid(), self.start());
         let mut record =
             json!({"pid": pid, "sessionId": ID, "cwd": "/work/shop", "kind": "interactive", "procStart": start, "name": "shop-7f"});
@@ -56,7 +56,7 @@ impl<'a> Fake<'a> {
     }
 
     /// Appends an entry to the transcript.
-    fn says(&mut self, kind: &str, content: &Value) {
+    pub(crate) fn says(&mut self, kind: &str, content: &Value) {
         let (n, at) = (self.entries, self.transcript());
         let entry = json!({
             "parentUuid": n.checked_sub(1).map(|n| n.to_string()), "uuid": n.to_string(), "type": kind, "gitBranch": "fix/prices",
@@ -66,7 +66,7 @@ impl<'a> Fake<'a> {
         writeln!(OpenOptions::new().create(true).append(true).open(at).unwrap(), "{entry}").unwrap();
     }
 
-    fn hour(&mut self) {
+    pub(crate) fn hour(&mut self) {
         self.says("user", &json!("Fix the prices.<script>alert(1)</script>\u{202e}"));
         self.says("assistant", &json!([{"type": "text", "text": "I look at **prices** first. <img src=x onerror=alert(1)>"}]));
         let edit = json!({"file_path": "/work/shop/src/prices.rs", "old_string": "let tax = 19;\nsum", "new_string": "let tax = 7;\nsum"});
@@ -137,7 +137,7 @@ fn reused_pid_gets_nothing() {
 }
 
 /// The inbox socket of the session: what it was sent, line by line.
-fn inbox(session: &Fake<'_>, more: &Value) -> mpsc::Receiver<Value> {
+pub(crate) fn inbox(session: &Fake<'_>, more: &Value) -> mpsc::Receiver<Value> {
     let path = session.world.path("inbox.sock");
     let listener = UnixListener::bind(&path).unwrap();
     let (tell, told) = mpsc::channel();
@@ -194,7 +194,7 @@ fn priority_now_is_never_sent() {
     assert_eq!((&message["session_id"], &message["message"]["role"]), (&json!(ID), &json!("user")));
     let words = message["message"]["content"].as_str().unwrap();
     let id = message["msg_id"].as_str().unwrap();
-    assert_eq!(words, format!("Go on.[2J\n\n[askbox {}: sent by ann's phone from the page of askbox]", &id[..8]));
+    assert_eq!(words, format!("Go on.[2J\n\n[askbox {}: sent by ann's phone through askbox]", &id[..8]));
     // The session says nothing of it.
     shows(&browser, "not arrived");
     assert!(world.audited().iter().any(|entry| entry["event"] == "prompt_sent" && entry["by"] == "ann's phone"));
@@ -296,7 +296,7 @@ fn a_kept_prompt_is_sent_once_or_taken_back_whatever_is_killed() {
     assert!(browser.see("/sessions").text().contains("A prompt was not sent"));
 }
 
-fn inbox_is(session: &Fake<'_>, status: &str) {
+pub(crate) fn inbox_is(session: &Fake<'_>, status: &str) {
     session.records(&json!({"messagingSocketPath": session.world.path("inbox.sock"), "peerProtocol": 1, "status": status}));
 }
 

@@ -4,6 +4,7 @@
 //! into one file. The branch of the last entry is the conversation. All texts are hostile, and come out safe for one place of a page.
 
 pub mod codex;
+pub mod opencode;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};

@@ -24,7 +24,7 @@ use crate::who::caller::Caller;
 pub const LONGEST: usize = 20_000;
 /// The largest file, in bytes.
 const LARGEST: u64 = 256 << 10;
-/// The most files.
+/// The most prompts that are kept, and the most that were sent or taken back.
 const MOST: usize = 200;
 /// How long after a refused call another one of its turn may come.
 const TOGETHER: TimeDelta = TimeDelta::minutes(1);
@@ -77,6 +77,8 @@ pub enum Agent {
     Claude,
     /// Codex.
     Codex,
+    /// opencode.
+    Opencode,
 }
 
 impl Agent {
@@ -85,6 +87,7 @@ impl Agent {
         match self {
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
+            Self::Opencode => "opencode",
         }
     }
 }
@@ -177,9 +180,12 @@ pub fn keep(mailbox: &Mailbox, caller: &Caller, id: Uuid, prompt: &Prompt) -> Re
     if all.iter().any(|(other, ..)| *other == id) {
         return Ok(());
     }
-    if all.len() >= MOST {
+    let (kept, over): (Vec<_>, Vec<_>) = all.iter().partition(|(_, place, _)| *place == Place::Kept);
+    if kept.len() >= MOST {
         return Err(Error::conflict("too many prompts are kept", "take some of them back"));
     }
+    // The earliest come first.
+    over.iter().take(over.len().saturating_sub(MOST - 1)).for_each(|(id, place, _)| remove(mailbox, *id, *place));
     let _placed = disk::create(&path(mailbox, id, Place::Kept), &document::to_json(prompt)?)?;
     if prompt.stops { disk::touch(&stopping(mailbox)) } else { Ok(()) }
 }
@@ -210,12 +216,16 @@ pub fn all(mailbox: &Mailbox) -> Vec<Found> {
     all.retain(|(id, place, prompt)| {
         let is_over = *place != Place::Kept && now.signed_duration_since(prompt.sent_at.unwrap_or(prompt.at)) > LASTS;
         if is_over {
-            let _ = disk::remove(&path(mailbox, *id, *place));
-            let _ = disk::untouch(&seen(mailbox, *id));
+            remove(mailbox, *id, *place);
         }
         !is_over
     });
     all
+}
+
+fn remove(mailbox: &Mailbox, id: Uuid, place: Place) {
+    let _ = disk::remove(&path(mailbox, id, place));
+    let _ = disk::untouch(&seen(mailbox, id));
 }
 
 /// The sent prompts whose person should hear how far they have come, and has not seen it.
@@ -251,6 +261,21 @@ fn seen(mailbox: &Mailbox, id: Uuid) -> PathBuf {
 /// [`Error::Io`] if the system refuses. Nothing may be sent then.
 pub fn take(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
     moved(mailbox, id, Place::Sent)
+}
+
+/// Takes a kept prompt for sending, as [`take`] does, and says so in it and in the audit.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses. Nothing may be sent then.
+pub fn begin(mailbox: &Mailbox, id: Uuid, prompt: &mut Prompt) -> Result<bool> {
+    if !take(mailbox, id)? {
+        return Ok(false);
+    }
+    prompt.sent_at = Some(time::now());
+    note(mailbox, id, prompt)?;
+    let (event, what) = if prompt.stops { ("stop_sent", "stop") } else { ("prompt_sent", "prompt") };
+    audit::record(mailbox, audit::Entry::about(event).by(&prompt.by).why(format!("{what} {id} for session {}", prompt.session)));
+    Ok(true)
 }
 
 /// Takes a kept prompt back. Returns false if it was sent, or taken back before.
@@ -324,6 +349,18 @@ fn moved(mailbox: &Mailbox, id: Uuid, to: Place) -> Result<bool> {
     }
 }
 
+/// Notes that a prompt has come this far, if that is new.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses.
+pub fn reach(mailbox: &Mailbox, id: Uuid, prompt: &mut Prompt, reached: Reached, why: &str) -> Result<()> {
+    if (prompt.reached, prompt.why.as_str()) == (reached, why) {
+        return Ok(());
+    }
+    (prompt.reached, prompt.why) = (reached, why.to_owned());
+    note(mailbox, id, prompt)
+}
+
 /// Notes how far a prompt has come that was sent.
 ///
 /// # Errors
@@ -362,6 +399,24 @@ mod tests {
         note(&mailbox, first, &old).unwrap();
         assert_eq!(states(), [(second, Place::Back)]);
     }
+
+    #[test]
+    fn prompts_of_a_long_day_leave_room_for_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let person = Caller::new("ann", "web", Through::Web, Below::NoAgent).unwrap();
+        let keep = |id: Uuid| keep(&mailbox, &person, id, &Prompt::new(Agent::Codex, "s", "go on".into(), "ann"));
+        let ids: Vec<_> = (0..MOST + 5).map(|_| Uuid::new_v4()).collect();
+        for id in &ids {
+            keep(*id).unwrap();
+            assert!(take(&mailbox, *id).unwrap());
+        }
+        let left: Vec<_> = all(&mailbox).into_iter().map(|(id, ..)| id).collect();
+        assert_eq!(left, ids[5..]);
+        (0..MOST).for_each(|_| keep(Uuid::new_v4()).unwrap());
+        assert!(keep(Uuid::new_v4()).is_err() && all(&mailbox).len() == 2 * MOST - 1);
+    }
+
     #[test]
     fn a_stop_is_spent_by_the_calls_of_its_turn() {
         let home = tempfile::tempdir().unwrap();

@@ -19,6 +19,7 @@
 //! | `openai` | a scripted model API of OpenAI's two forms |
 //! | `http` | as much HTTP as the scripted APIs need |
 //! | `page` | a running `askbox web`, and a browser as far as a test needs one |
+//! | `session_page` | a person elsewhere, who looks at the page of one session |
 //! | `browser_script` | a real browser, driven by a script |
 //! | `json_schema` | a small validator |
 //! | `programs` | where the project and its built programs lie |
@@ -48,6 +49,7 @@ pub mod process;
 pub mod programs;
 pub mod report;
 pub mod server;
+mod session_page;
 pub mod shown;
 pub mod terminal;
 pub mod tools;
@@ -70,6 +72,7 @@ pub use process::{
 };
 pub use programs::{program, programs, root};
 pub use server::Server;
+pub use session_page::SessionPage;
 pub use terminal::Terminal;
 pub use tools::{available, points_of_every_run, strace};
 pub use watcher::Watcher;

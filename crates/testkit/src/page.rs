@@ -257,7 +257,13 @@ impl Stream {
     pub fn hears(&mut self, words: &str) -> String {
         let mut bytes = [0; 4096];
         while !self.heard.contains(words) {
-            let count = self.stream.read(&mut bytes).unwrap_or_else(|e| panic!("{e}; heard {}", self.heard));
+            let count = loop {
+                match self.stream.read(&mut bytes) {
+                    // A child of the test has ended.
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                    read => break read.unwrap_or_else(|e| panic!("{e}; heard {}", self.heard)),
+                }
+            };
             assert!(count > 0, "the stream ended; heard {}", self.heard);
             self.heard.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }

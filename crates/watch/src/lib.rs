@@ -22,9 +22,6 @@
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
 //! | [`tree_driver`] | a watcher of one tree, for a command that waits for a workflow |
 //! | `look` | questions, due dates, events, parents whose children ended, left-over files |
-//! | [`prompting`] | sends the next prompts of people to sessions, as soon as these are idle |
-//! | [`sessions`] | the sessions of agent programs, for people who look: what each of them does and offers |
-//! | [`codex`] | the sessions of Codex's daemon: their dialogs as questions |
 //! | [`news`] | notifies people, at the desk or on the phone |
 //! | `housekeeping` | archives old rounds, once a day |
 //! | `launch` | the choice of the next run, its supervisor, and rounds that lost theirs |
@@ -34,7 +31,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod beside;
-pub mod codex;
 pub mod connection;
 mod dates;
 mod housekeeping;
@@ -43,11 +39,9 @@ mod look;
 pub mod messages;
 pub mod news;
 pub mod pauses;
-pub mod prompting;
 pub mod relaunch;
 pub mod report;
 pub mod scope;
-pub mod sessions;
 pub mod traces;
 pub mod tree_driver;
 pub mod watcher;

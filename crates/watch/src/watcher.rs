@@ -20,7 +20,6 @@ use crate::look::parents::{self, Parents};
 use crate::look::questions::{self, Questions};
 use crate::messages::{Left, Options, WatchMessage};
 use crate::news::courier::Courier;
-use crate::prompting::Prompting;
 use crate::report::reports::Reports;
 use crate::scope::{Scope, Served};
 use crate::traces::TraceLine;
@@ -29,6 +28,7 @@ use askbox_mailbox::prompts;
 use askbox_mailbox::{Due, Folder, Hint, Mailbox, Result, RoundId, Timer, WorkflowId, disk, lineage, list, presence};
 use askbox_run::log;
 use askbox_run::story::begun_with;
+use askbox_sessions::prompting::Prompting;
 
 /// How much later than the first watcher of a mailbox the second one reacts. If the first one is stopped or busy, an answer waits this long.
 const AFTER_THE_FIRST: Duration = Duration::from_millis(500);
@@ -72,7 +72,10 @@ impl<'a> Watcher<'a> {
         Ok(Self {
             launches: Launches::new(&served, &sender),
             news: if served.scope.is_service() { Courier::new(&served.mailbox, &served.config) } else { Courier::default() },
-            prompts: if served.scope.is_service() { Prompting::start(served.mailbox.clone())? } else { Prompting::default() },
+            prompts: match served.scope.is_service() {
+                true => Prompting::new(served.mailbox.clone(), served.config.live.opencode),
+                false => Prompting::default(),
+            },
             traces: companion("askbox-outgoing", "traces", served.config.traces.are_sent()),
             codex: companion("askbox-live", "codex", served.config.live.codex),
             questions: Questions::new(&served.mailbox),

@@ -9,7 +9,7 @@ use askbox_cli::args::askbox_args::{Part, Setup};
 use askbox_cli::program;
 use askbox_config as config;
 use askbox_mailbox::Result;
-use askbox_watch::codex;
+use askbox_sessions::codex;
 
 /// A key that brings the dialogs of one program's sessions into the mailbox.
 pub(super) struct LiveKey {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Attended, outside};
-use crate::support::{Browser, Dice, Page, Reply, Watcher, needs, number, until};
+use crate::support::{Dice, Page, SessionPage, Watcher, needs, number, until};
 
 struct Elsewhere {
     codex: Attended,
-    page: Page,
-    browser: Browser,
+    served: Page,
+    page: SessionPage,
     watcher: Watcher,
 }
 
@@ -18,45 +18,15 @@ impl Elsewhere {
     /// A session that has said hello and is idle, and a person at another place.
     fn begin(sandbox: &str) -> Self {
         let mut codex = Attended::begin_in(sandbox, "");
-        let (watcher, page) = (codex.world.watch(), codex.world.serve_page());
-        let browser = page.signed_in(&codex.world, "ann's phone");
+        let (watcher, served) = (codex.world.watch(), codex.world.serve_page());
+        let page = SessionPage { browser: served.signed_in(&codex.world, "ann's phone"), session: codex.thread.clone() };
         codex.says("say hello", json!([{"text": "hello there"}]));
         codex.terminal.awaits("turn/completed");
         codex.api.on("Go on now.", json!([{"text": "went on"}]));
-        let elsewhere = Self { codex, page, browser, watcher };
-        elsewhere.shows("hello there");
-        elsewhere.shows("idle");
+        let elsewhere = Self { codex, served, page, watcher };
+        elsewhere.page.shows("hello there");
+        elsewhere.page.shows("idle");
         elsewhere
-    }
-
-    fn place(&self) -> String {
-        format!("/session/{}", self.codex.thread)
-    }
-
-    /// Waits until the session's page shows these words.
-    #[track_caller]
-    fn shows(&self, words: &str) -> String {
-        until(words, || Some(self.browser.see(&self.place()).text()).filter(|text| text.contains(words)))
-    }
-
-    /// Presses the button of the form with this class.
-    #[track_caller]
-    fn presses(&self, class: &str, more: &[(&str, &str)], to: &str) -> Reply {
-        let page = until("the form", || Some(self.browser.see(&self.place())).filter(|page| page.body.contains(class)));
-        let form = page.body.split(class).nth(1).expect("a form");
-        let id = form.split("name=\"prompt\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
-        let token = page.hidden("form").expect("a token");
-        self.browser.post(&format!("{}{to}", self.place()), &[&[("form", token.as_str()), ("prompt", id)], more].concat())
-    }
-
-    #[track_caller]
-    fn sends(&self, words: &str) {
-        assert_eq!(self.presses("class=\"answer prompt\"", &[("words", words)], "").status, 303);
-    }
-
-    #[track_caller]
-    fn stops(&self) {
-        assert_eq!(self.presses("class=\"prompt stop\"", &[], "/stop").status, 303);
     }
 
     /// How often the model has these words in its newest request.
@@ -72,23 +42,23 @@ fn same_client_id_is_sent_once() {
     // At a dialog, the words are kept, and answer nothing.
     elsewhere.codex.says("do it", json!([outside("echo ran >> $HOME/effects"), {"text": "It is done."}]));
     let id = elsewhere.codex.waiting();
-    elsewhere.shows("waits at its terminal");
-    elsewhere.sends("Go on now. First.");
-    elsewhere.shows("kept until the session is idle");
+    elsewhere.page.shows("waits at its terminal");
+    elsewhere.page.sends("Go on now. First.");
+    elsewhere.page.shows("kept until the session is idle");
     assert!(elsewhere.codex.effects().is_empty() && elsewhere.told("First.") == 0);
     elsewhere.codex.allow(&id);
-    let text = elsewhere.shows(" answered ");
+    let text = elsewhere.page.shows(" answered ");
     assert!(text.contains("It is done.") && text.contains("went on"), "{text}");
     assert_eq!((elsewhere.told("First."), elsewhere.codex.effects()), (1, vec!["ran".to_owned()]));
     // Watchers are killed in between.
     let (mut dice, count) = (Dice::new(53), number("PROMPTS", 8));
     for n in 0..count {
-        elsewhere.sends(&format!("Go on now. Step {n}."));
+        elsewhere.page.sends(&format!("Go on now. Step {n}."));
         std::thread::sleep(Duration::from_millis(dice.roll(1500) as u64));
-        let Elsewhere { codex, page, browser, watcher } = elsewhere;
+        let Elsewhere { codex, served, page, watcher } = elsewhere;
         watcher.kill();
         let watcher = codex.world.watch();
-        elsewhere = Elsewhere { codex, page, browser, watcher };
+        elsewhere = Elsewhere { codex, served, page, watcher };
     }
     let world = &elsewhere.codex.world;
     let all: Vec<Value> = until("each is over", || {
@@ -110,10 +80,10 @@ fn words_queued_then_stopped_are_told() {
     let mut elsewhere = Elsewhere::begin("workspace-write");
     elsewhere.codex.says("do it", json!([outside("echo ran >> $HOME/effects"), {"text": "It is done."}]));
     elsewhere.codex.waiting();
-    elsewhere.sends("Go on now.");
-    elsewhere.shows("kept until the session is idle");
-    elsewhere.stops();
-    let text = elsewhere.shows(" answered ");
+    elsewhere.page.sends("Go on now.");
+    elsewhere.page.shows("kept until the session is idle");
+    elsewhere.page.stops();
+    let text = elsewhere.page.shows(" answered ");
     assert!(text.contains("stopped") && text.contains("interrupted") && text.contains("went on"), "{text}");
     assert!(elsewhere.codex.effects().is_empty() && elsewhere.told("Go on now.") == 1);
     until("no dialog asks", || elsewhere.codex.world.names("pending").is_empty().then_some(()));
@@ -121,23 +91,23 @@ fn words_queued_then_stopped_are_told() {
     for event in ["prompt_kept", "stop_kept", "stop_sent", "prompt_sent"] {
         assert_eq!(events.iter().filter(|is| **is == event).count(), 1, "{event} in {events:?}");
     }
-    drop((elsewhere.page, elsewhere.watcher));
+    drop((elsewhere.served, elsewhere.watcher));
 }
 
 #[test]
 fn background_terminal_after_interrupt_is_told() {
     needs!("acp-agents");
     let mut elsewhere = Elsewhere::begin("danger-full-access");
-    assert!(!elsewhere.browser.see(&elsewhere.place()).body.contains("class=\"prompt stop\""), "an idle session has nothing to stop");
+    assert!(!elsewhere.page.see().body.contains("class=\"prompt stop\""), "an idle session has nothing to stop");
     let slow = json!({"tool": "exec_command", "input": {"cmd": "sleep 6; echo late >> $HOME/effects"}});
     elsewhere.codex.says("work", json!([slow, {"text": "It is done."}]));
     until("the command runs", || {
         let started = elsewhere.codex.terminal.awaits("item/started");
         (started["params"]["item"]["type"] == "commandExecution").then_some(())
     });
-    elsewhere.shows("busy");
-    elsewhere.stops();
-    let text = elsewhere.shows("runs on in the background");
+    elsewhere.page.shows("busy");
+    elsewhere.page.stops();
+    let text = elsewhere.page.shows("runs on in the background");
     assert!(text.contains("stopped runs on in the background: ") && text.contains("sleep 6"), "{text}");
     let ended = until("the turn ends", || {
         let ended = elsewhere.codex.terminal.awaits("turn/completed");

@@ -162,27 +162,98 @@ fn prompts_arrive_once_or_are_said_not_to_beside_kills() {
         drop(page);
         page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &listen]));
     }
-    let states = || {
+    let arrived = each_is_over(&session, count);
+    println!("{arrived} of {count} arrived");
+}
+
+/// Waits until all prompts are over. Each one that was answered stands once in the transcript, and no other. Returns how many do.
+#[track_caller]
+fn each_is_over(session: &Attended<'_>, count: usize) -> usize {
+    let world = session.world;
+    let mut shown = String::new();
+    let all: Vec<Value> = until("each is over", || {
+        // A kept file is renamed while we look.
         let names = world.names("prompts");
-        names.iter().map(|name| (name.clone(), world.document(&format!("prompts/{name}")))).collect::<Vec<_>>()
-    };
-    let all = until("each is over", || {
-        let all = states();
-        let is_over = |(name, prompt): &(String, Value)| {
-            name.contains(".sent.") && ["answered", "not_arrived"].iter().any(|end| prompt["reached"] == *end)
-        };
-        (all.len() == count && all.iter().all(is_over)).then_some(all)
+        if names.len() != count || names.iter().any(|name| !name.contains(".sent.")) {
+            return None;
+        }
+        let all: Vec<_> = names.iter().map(|name| world.document(&format!("prompts/{name}"))).collect();
+        let open: Vec<_> = all.iter().filter(|prompt| prompt["reached"] != "answered" && prompt["reached"] != "not_arrived").collect();
+        let now = json!(open).to_string();
+        if now != shown {
+            println!("open: {now}");
+            shown = now;
+        }
+        open.is_empty().then_some(all)
     });
-    let told: Vec<String> =
-        session.entries().iter().filter(|entry| entry["type"] == "user").map(|entry| entry["message"].to_string()).collect();
+    // Words that come within a turn of the person's own are an attachment.
+    let entries = session.entries();
+    let told = entries.iter().filter(|entry| entry["type"] == "user" || entry["attachment"]["type"] == "queued_command");
+    let told: Vec<String> = told.map(Value::to_string).collect();
     let mut arrived = 0;
-    for (_, prompt) in &all {
+    for prompt in &all {
         let words = prompt["words"].as_str().expect("words");
         let times = told.iter().filter(|text| text.contains(words)).count();
         assert_eq!(times, usize::from(prompt["reached"] == "answered"), "{prompt}");
         arrived += times;
     }
-    println!("{arrived} of {count} arrived");
+    arrived
+}
+
+/// The person at the terminal types drafts, opens dialogs and answers them at random moments.
+#[test]
+fn prompts_beside_a_person_who_types_arrive_once() {
+    let world = world();
+    let (mut watcher, mut page) = (world.watch(), world.serve_page());
+    let (browser, listen) = (page.signed_in(&world, "ann's phone"), format!("127.0.0.1:{}", page.port));
+    let session = begins(&world, &browser, "default");
+    let (mut dice, count) = (Dice::new(number("SEED", 53) as u64), number("PROMPTS", 12));
+    let (mut has_draft, mut dialogs, mut allowed) = (false, 0, 0);
+    let is_asked = |n: usize| session.terminal.screen().contains(&format!("touch made{n}")) && session.terminal.screen().contains(DIALOG);
+    for n in 0..count {
+        sends(&session, &browser, &format!("Go on now. Step {n:03}."));
+        std::thread::sleep(Duration::from_millis(dice.roll(400) as u64));
+        match dice.roll(6) {
+            0 if dialogs == allowed => {
+                session.terminal.press(&["half a draft "]);
+                has_draft = true;
+            }
+            1 if dialogs == allowed => {
+                dialogs += 1;
+                world.api.on(&format!("Make {dialogs} now."), json!([touch(&format!("made{dialogs}")), {"text": "at the end"}]));
+                session.terminal.press(&["C-u"]);
+                session.terminal.press(&[&format!("Make {dialogs} now.")]);
+                session.terminal.see(&format!("Make {dialogs} now."));
+                session.terminal.press(&["Enter"]);
+                has_draft = false;
+            }
+            2 if dialogs > allowed && is_asked(dialogs) => {
+                assert!(!made(&world, &format!("made{dialogs}")));
+                allowed += 1;
+                session.ends_dialog(&["Enter"]);
+                until("the call has run", || made(&world, &format!("made{allowed}")));
+            }
+            3 => {
+                watcher.kill();
+                watcher = world.watch();
+            }
+            4 => {
+                drop(page);
+                page = world.serve_page_as(world.command("askbox").args(["web", "--listen", &listen]));
+            }
+            _ => {}
+        }
+    }
+    if dialogs > allowed {
+        until("the last dialog", || is_asked(dialogs));
+        assert!(!made(&world, &format!("made{dialogs}")), "nobody has allowed it");
+        session.ends_dialog(&["Enter"]);
+    }
+    let arrived = each_is_over(&session, count);
+    (1..=dialogs).for_each(|n| until("each call has run", || made(&world, &format!("made{n}"))));
+    assert_eq!(session.terminal.screen().contains("half a draft"), has_draft);
+    assert!(world.api.requests_with_text("half a draft").is_empty(), "a draft was sent");
+    println!("{arrived} of {count} arrived beside {dialogs} dialogs");
 }
 
 /// A call that needs no permission in a session that allows `Bash`, and lasts until the file is there.
@@ -198,8 +269,11 @@ fn words_typed_within_a_turn_are_shown() {
     let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
     session.goes(&[waits_for("go_on")]);
     until("it works", || made(&world, "at_work"));
-    session.terminal.press(&["And mind the tests.", "Enter"]);
+    session.terminal.press(&["And mind the tests."]);
     session.terminal.see("And mind the tests.");
+    session.terminal.press(&["Enter"]);
+    let is_queued = |entry: &Value| entry["type"] == "queue-operation" && entry["content"] == "And mind the tests.";
+    until("they are queued", || session.entries().iter().any(is_queued));
     std::fs::write(world.work().join("go_on"), "").expect("a file");
     session.terminal.see("at the end");
     let text = shows(&session, &browser, "at the end");

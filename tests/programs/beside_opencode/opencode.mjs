@@ -1,5 +1,5 @@
 // Plays opencode for its plugin, whose file is the first argument. A line of standard input is a request that opens a dialog, or the end of
-// one at the terminal. Each reply that opencode gets is a line of standard output.
+// one at the terminal, or another event. Each reply that opencode gets is a line of standard output, and each other call too.
 import { createInterface } from "node:readline"
 
 const { Askbox } = await import(process.argv[2])
@@ -8,6 +8,7 @@ const sessions = {
   ses_1: { id: "ses_1", directory: process.cwd(), title: "New session", agent: "build" },
   ses_2: { id: "ses_2", directory: process.cwd(), title: "a sub (@general subagent)", agent: "general", parentID: "ses_1" },
 }
+let at_work = {}
 const parts = (id) => [...open.values()].filter(({ request }) => request.tool?.messageID === id).map(({ part }) => part)
 const end = (id) => {
   const { event, request } = open.get(id)
@@ -18,9 +19,14 @@ const end = (id) => {
 const client = {
   session: {
     get: async ({ path: { id } }) => ({ data: sessions[id] }),
+    status: async () => ({ data: at_work }),
     message: async ({ path: { messageID } }) => ({ data: { parts: parts(messageID) } }),
   },
   _client: {
+    get: async ({ url }) => {
+      const message = { info: { id: "msg_1" }, parts: [{ type: "reasoning", text: "thinks" }, { type: "text", text: "\ud800".repeat(30000) }] }
+      return { data: [message, url], response: { status: 200 } }
+    },
     post: async ({ url, body }) => {
       const id = url.split("/")[2]
       const status = open.has(id) ? 200 : 404
@@ -38,7 +44,8 @@ createInterface({ input: process.stdin })
     const told = JSON.parse(line)
     if (told.idle) return setTimeout(() => process.stdout.write(line + "\n"), 0)
     if (told.terminal) return end(told.terminal)
-    open.set(told.request.id, told)
+    if (told.request.id) open.set(told.request.id, told)
+    if (told.at_work) at_work = told.at_work
     hooks.event?.({ event: { type: told.event, properties: told.request } })
   })
   .on("close", () => process.exit())

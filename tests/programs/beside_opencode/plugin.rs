@@ -1,8 +1,10 @@
 //! The real plugin, in Node. A script plays opencode.
 
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Talk, allows, closed, command, waiting, why, world};
 use crate::support::files::write_program;
@@ -71,6 +73,54 @@ fn the_plugin_leaves_a_dialog_alone_if_askbox_fails() {
     broken.tell(&command("per_3", "touch c"));
     let question = world.document(&format!("pending/{}.json", waiting(&world)));
     assert!(question["question"].as_str().unwrap().contains("touch c"));
+}
+
+/// A line for the plugin, and its reply, by the socket that is there.
+fn calls(world: &World, line: &Value) -> Value {
+    let folder = world.home().join(".local/state/askbox/opencode");
+    let socket = until("the socket", || std::fs::read_dir(&folder).ok()?.next()?.ok()).path();
+    let mut stream = UnixStream::connect(socket).unwrap();
+    writeln!(stream, "{line}").unwrap();
+    serde_json::from_reader(stream).unwrap()
+}
+
+#[test]
+fn the_plugin_tells_of_its_sessions_without_thinking() {
+    needs!("node");
+    let world = world();
+    let mut opencode = loaded(&world);
+    let sessions = || calls(&world, &json!({}))["data"].clone();
+    assert_eq!(sessions(), json!([]), "nothing was at work here");
+    for session in ["ses_1", "ses_2"] {
+        let status = json!({"sessionID": session, "status": {"type": "busy"}});
+        opencode.tell(&json!({"event": "session.status", "request": status, "at_work": {"ses_1": {"type": "busy"}}}));
+    }
+    let listed = until("the session is at work", || sessions().as_array().filter(|all| !all.is_empty()).cloned());
+    assert_eq!(listed.len(), 1, "a subagent is not listed: {listed:?}");
+    assert_eq!((&listed[0]["id"], &listed[0]["works"], &listed[0]["waits"]), (&json!("ses_1"), &json!(true), &json!(false)));
+    let mut of_subagent = command("per_1", "touch a");
+    of_subagent["request"]["sessionID"] = "ses_2".into();
+    opencode.tell(&of_subagent);
+    until("its subagent asks", || sessions()[0]["waits"] == true);
+    let told = calls(&world, &json!({"method": "get", "path": "/session/ses_1/message?limit=1"}));
+    assert_eq!((&told["status"], &told["data"][1]), (&json!(200), &json!("/session/ses_1/message?limit=1")));
+    assert!(told["data"][0]["parts"][0].is_null(), "{told}");
+    assert_eq!(told["data"][0]["parts"][1]["text"].as_str().map(|text| text.chars().count()), Some(20_000));
+    assert_eq!(calls(&world, &json!({"method": "no such", "path": "/"}))["status"], 0);
+}
+
+#[test]
+fn a_dialog_of_a_stopped_turn_is_taken_away() {
+    needs!("node");
+    let world = world();
+    let mut opencode = loaded(&world);
+    opencode.tell(&command("per_1", "touch a"));
+    let id = waiting(&world);
+    opencode.tell(&json!({"event": "session.idle", "request": {"sessionID": "ses_2"}}));
+    opencode.tell(&json!({"event": "session.idle", "request": {"sessionID": "ses_1"}}));
+    assert_eq!(opencode.hear().unwrap(), json!({"url": "/permission/per_1/reply", "body": {"reply": "reject"}, "status": 200}));
+    closed(&world, &id, "withdrawn");
+    until("nobody waits", || nobody_waits(&world));
 }
 
 mod promises {

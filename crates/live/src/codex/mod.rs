@@ -47,7 +47,7 @@ use askbox_cli::args::value_parsers;
 use askbox_cli::{Context, program};
 use askbox_mailbox::{Mailbox, Result};
 use askbox_run::log;
-use askbox_watch::codex::{self, About};
+use askbox_sessions::codex::{self, About};
 
 /// Serves the sessions of Codex's daemon until its standard input ends
 ///

@@ -17,9 +17,8 @@ use crate::codex::waking::{Call, Next};
 use crate::codex::wire::{self, EndedTurn, Item, Status, ThreadId};
 use askbox_agent::conversation::codex::reached;
 use askbox_mailbox::prompts::{self, Agent, Place, Prompt, Reached};
-use askbox_mailbox::{Mailbox, Result, audit, disk, text, time};
+use askbox_mailbox::{Mailbox, disk, text, time};
 use askbox_run::log;
-use askbox_watch::sessions;
 
 /// How long the daemon may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -78,7 +77,7 @@ impl Prompting {
             if !matches!(prompt.reached, Reached::Nothing | Reached::Given | Reached::TakenUp) {
                 continue;
             }
-            let file = sessions::file(&prompt.session).ok().flatten().and_then(|(_, file)| disk::open_of_another_program(&file).ok());
+            let file = askbox_sessions::file_of_codex(&prompt.session).and_then(|file| disk::open_of_another_program(&file).ok());
             match file.and_then(|file| reached(file, &id.to_string()).ok()).unwrap_or_default() {
                 Reached::Nothing => note(mailbox, id, &mut prompt, Reached::NotArrived, "look before you send it again"),
                 now => note(mailbox, id, &mut prompt, now, ""),
@@ -127,7 +126,7 @@ impl Prompting {
     }
 
     fn stops(&mut self, mailbox: &Mailbox, mut job: Job) -> Option<Call> {
-        if !log::ok(take(mailbox, job.id, &mut job.prompt))? {
+        if !log::ok(prompts::begin(mailbox, job.id, &mut job.prompt))? {
             return None;
         }
         if time::now().signed_duration_since(job.prompt.at) > LATE {
@@ -167,7 +166,7 @@ impl Prompting {
                     self.later.insert(job.prompt.session, Instant::now() + AGAIN);
                 } else if next.loaded.is_none() {
                     next.calls.push(self.goes_on(job, Step::Joins, "thread/resume", json!({ "excludeTurns": true })));
-                } else if log::ok(take(mailbox, job.id, &mut job.prompt)) == Some(true) {
+                } else if log::ok(prompts::begin(mailbox, job.id, &mut job.prompt)) == Some(true) {
                     self.open.insert(job.id, Open { prompt: job.prompt.clone(), turn: String::new() });
                     let input = json!([{ "type": "text", "text": job.prompt.words, "text_elements": [] }]);
                     let params = json!({ "input": input, "clientUserMessageId": job.id });
@@ -238,23 +237,8 @@ impl Prompting {
     }
 }
 
-/// Takes a kept prompt, on record. Nothing may be sent if this returns false.
-fn take(mailbox: &Mailbox, id: Uuid, prompt: &mut Prompt) -> Result<bool> {
-    if !prompts::take(mailbox, id)? {
-        return Ok(false);
-    }
-    prompt.sent_at = Some(time::now());
-    prompts::note(mailbox, id, prompt)?;
-    let (event, what) = if prompt.stops { ("stop_sent", "stop") } else { ("prompt_sent", "prompt") };
-    audit::record(mailbox, audit::Entry::about(event).by(&prompt.by).why(format!("{what} {id} for session {}", prompt.session)));
-    Ok(true)
-}
-
 fn note(mailbox: &Mailbox, id: Uuid, prompt: &mut Prompt, reached: Reached, why: &str) {
-    if (prompt.reached, prompt.why.as_str()) != (reached, why) {
-        (prompt.reached, prompt.why) = (reached, why.to_owned());
-        log::ok(prompts::note(mailbox, id, prompt));
-    }
+    log::ok(prompts::reach(mailbox, id, prompt, reached, why));
 }
 
 #[cfg(test)]
@@ -273,7 +257,7 @@ mod tests {
         let [read, unread] = [Reached::TakenUp, Reached::Given].map(|reached| {
             let (id, mut prompt) = (Uuid::new_v4(), Prompt::new(Agent::Codex, "t", "go on".into(), "ann"));
             prompts::keep(&mailbox, &person, id, &prompt).unwrap();
-            assert!(take(&mailbox, id, &mut prompt).unwrap() && !take(&mailbox, id, &mut prompt).unwrap());
+            assert!(prompts::begin(&mailbox, id, &mut prompt).unwrap() && !prompts::begin(&mailbox, id, &mut prompt).unwrap());
             note(&mailbox, id, &mut prompt, reached, "");
             prompting.open.insert(id, Open { prompt, turn: "u".into() });
             id

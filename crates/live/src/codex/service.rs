@@ -10,7 +10,7 @@ use askbox_config::Config;
 use askbox_mailbox::programs::CODEX;
 use askbox_mailbox::{Lock, Mailbox, Result, thread};
 use askbox_run::{Desk, log};
-use askbox_watch::codex;
+use askbox_sessions::codex;
 
 /// How often to look whether a daemon listens.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::codex::client::Client;
 use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::{Error, Result, Time, thread};
-use askbox_watch::codex::{self, CodexSession, Doing};
+use askbox_sessions::codex::{self, CodexSession, Doing};
 
 /// Returns the sessions that the daemon has loaded. `None` if no daemon runs. Subagents count as part of their session.
 ///

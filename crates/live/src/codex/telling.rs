@@ -20,7 +20,7 @@ use askbox_mailbox::{Folder, Mailbox, Result, RoundId, SessionId, disk, wake};
 use askbox_run::attempt::record::Claimant;
 use askbox_run::claim::{self, Claim, ClaimAttempt, OnRecord, inline};
 use askbox_run::{Desk, record};
-use askbox_watch::codex;
+use askbox_sessions::codex;
 
 /// The maximum size of the file, in bytes.
 const LONGEST: u64 = 64 << 10;

@@ -1,7 +1,6 @@
 //! `relaunch status`: a table, or JSON Lines. With `-f` it is kept up to date, and `--summary` shows numbers. The queue's state is the
 //! reason why answered workflows wait.
 
-use crate::codex;
 use crate::report::reports;
 use askbox_cli::live_view::{self, Picture};
 use askbox_cli::person::warn_of_queue;
@@ -14,6 +13,7 @@ use askbox_run::story::queue::Queue;
 use askbox_run::story::{self, OpenWorkflows, View, cause};
 use askbox_run::view::archived;
 use askbox_run::{Cause, Standing, Story, Teller};
+use askbox_sessions::codex;
 
 /// Prints one workflow, or all workflows that are not over.
 pub fn show(mailbox: &Mailbox, context: &Context, workflow: Option<&WorkflowId>, json: bool) -> Result<u8> {

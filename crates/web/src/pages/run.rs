@@ -16,7 +16,6 @@ use askbox_mailbox::{Error, Folder, Mailbox, Result, RoundId, SessionId, Workflo
 use askbox_run::story::Story;
 use askbox_run::view::tail::{Next, RoundEvents};
 use askbox_watch::relaunch::event_words::{self, Clock};
-use askbox_watch::sessions;
 
 /// The number of last events that are shown.
 const SHOWN: usize = 150;
@@ -90,7 +89,7 @@ fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -
         ago: time::ago(status.since),
         result: result.map(|result| markdown::to_html(&site.hosts, &result)),
         is_earlier,
-        session: status.session_id.filter(|id| matches!(sessions::file(&id.to_string()), Ok(Some(_)))),
+        session: status.session_id.filter(|id| matches!(askbox_sessions::file_of_claude(&id.to_string()), Ok(Some(_)))),
         status: outcome::printable(status),
         events,
         is_cut,

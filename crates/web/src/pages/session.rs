@@ -13,11 +13,12 @@ use crate::looked_at::ALL;
 use crate::pages::{Frame, markdown, prompt};
 use crate::reply;
 use crate::site::{Site, Visit};
-use askbox_agent::conversation::{Conversation, Turn, What};
+use askbox_agent::conversation::{Turn, What};
 use askbox_mailbox::prompts::{self, Agent};
 use askbox_mailbox::{Error, Result, Time, disk, text, time};
-use askbox_watch::codex::Doing;
-use askbox_watch::sessions::{self, Offers, Session};
+use askbox_sessions::codex::Doing;
+use askbox_sessions::given::Given;
+use askbox_sessions::{self as sessions, Offers, Session};
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
@@ -40,7 +41,7 @@ struct SessionPage<'a> {
     turns: Vec<Shown>,
     is_cut: bool,
     /// The prompts that were given here.
-    prompts: Vec<prompt::Shown>,
+    prompts: Vec<Given>,
     offers: Offers,
     /// The ids of the next prompt, and of a stop.
     next: Uuid,
@@ -71,7 +72,7 @@ struct Shown {
 
 /// `/sessions`
 pub fn list(visit: &Visit, (): ()) -> Result<Response> {
-    visit.site.changes.look_at(sessions::folder()?, ALL);
+    sessions::folders()?.into_iter().for_each(|folder| visit.site.changes.look_at(folder, ALL));
     let (sessions, problem) = sessions::all(&visit.site.mailbox)?;
     let unsent = prompt::unsent(&visit.site.mailbox, &sessions);
     let sessions = sessions.iter().map(|session| Heading::of(&visit.site, session)).collect::<Result<_>>()?;
@@ -80,20 +81,17 @@ pub fn list(visit: &Visit, (): ()) -> Result<Response> {
 
 /// `/session/ID`
 pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, RawQuery, HeaderMap)) -> Result<Response> {
-    let (session, file) = (sessions::of_id(&visit.site.mailbox, &id)?, sessions::file(&id)?);
-    let Some(agent) = session.as_ref().map(|session| session.agent).or(file.as_ref().map(|(agent, _)| *agent)) else {
+    let (session, said) = (sessions::of_id(&visit.site.mailbox, &id)?, sessions::said(&id)?);
+    let Some(agent) = session.as_ref().map(|session| session.agent).or(said.as_ref().map(|said| said.agent)) else {
         return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
     };
-    visit.site.changes.look_at(sessions::folder()?, ALL);
-    let said = match file {
-        Some((agent, path)) => {
-            let said = sessions::read(agent, &path)?;
-            visit.site.changes.look_at(path, &id);
-            said
-        }
-        // The file comes with the first message.
-        None => Conversation::default(),
-    };
+    sessions::folders()?.into_iter().for_each(|folder| visit.site.changes.look_at(folder, ALL));
+    // A file of it comes with the first message.
+    let said = said.map(|said| {
+        visit.site.changes.look_at(said.at, &id);
+        said.conversation
+    });
+    let said = said.unwrap_or_default();
     let heading = match &session {
         Some(session) => Heading::of(&visit.site, session)?,
         None => Heading::ended(&visit.site, agent, &id, said.cwd.as_deref())?,

@@ -9,7 +9,7 @@ use crate::commands::doctor::checkup::{Checkup, problem};
 use crate::commands::doctor::installation::claude_files::text_of;
 use crate::commands::doctor::installation::plugins;
 use askbox_run::programs;
-use askbox_watch::codex;
+use askbox_sessions::codex;
 
 /// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);

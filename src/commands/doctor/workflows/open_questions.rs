@@ -13,7 +13,7 @@ use askbox_mailbox::{
 };
 use askbox_run::story::cause;
 use askbox_run::{Cause, HoldUp, Standing, Story, Teller, delivery};
-use askbox_watch::codex;
+use askbox_sessions::codex;
 
 /// Checks a file of `pending/`.
 pub(in crate::commands::doctor) fn check_pending(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {

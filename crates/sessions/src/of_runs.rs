@@ -1,7 +1,7 @@
 //! The runs of askbox that are at work. A run that waits takes its answer as its next prompt.
 
 use crate::codex::Doing;
-use crate::sessions::{Offers, Session};
+use crate::session::{Offers, Session};
 use askbox_mailbox::prompts::Agent;
 use askbox_mailbox::{Folder, Lock, Mailbox, RoundId, list};
 use askbox_run::record;

@@ -59,6 +59,17 @@ pub enum Doing {
     Rests,
 }
 
+impl Doing {
+    /// The status, in words for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Waits => "waits at its terminal",
+            Self::Works => "busy",
+            Self::Rests => "idle",
+        }
+    }
+}
+
 /// What `askbox-live codex --about` prints: what it found out, or the problem and its hint.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::codex::Doing;
-use crate::sessions::{Offers, Session};
+use crate::session::{Offers, Session};
 use askbox_agent::sessions::claude as live;
 use askbox_agent::{claude, transcript};
 use askbox_mailbox::prompts::Agent;
@@ -23,7 +23,11 @@ pub(super) fn all() -> Result<Vec<Session>> {
     Ok(live::all(&folder()?).into_iter().map(seen).collect())
 }
 
-pub(super) fn file(id: &str) -> Result<Option<PathBuf>> {
+/// The transcript of a session of Claude Code.
+///
+/// # Errors
+/// If its folder has no place.
+pub fn file(id: &str) -> Result<Option<PathBuf>> {
     Ok(transcript::find(&folder()?, id))
 }
 

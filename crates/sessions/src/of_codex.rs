@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::codex::{self, CodexSession, Doing};
-use crate::sessions::{Offers, Session};
+use crate::session::{Offers, Session};
 use askbox_config::Config;
 use askbox_mailbox::prompts::Agent;
 use askbox_mailbox::{Mailbox, Result, SessionId, disk};
@@ -39,12 +39,7 @@ pub(super) fn unsent_because(mailbox: &Mailbox, config: Option<&Config>) -> Opti
 fn seen(session: CodexSession) -> Session {
     Session {
         agent: Agent::Codex,
-        does: match session.doing {
-            Doing::Waits => "waits at its terminal",
-            Doing::Works => "busy",
-            Doing::Rests => "idle",
-        }
-        .into(),
+        does: session.doing.in_words().into(),
         offers: Offers { words: Some(WORDS), stop: (session.doing != Doing::Rests).then_some(STOP) },
         doing: Some(session.doing),
         since: session.since,
@@ -55,8 +50,8 @@ fn seen(session: CodexSession) -> Session {
     }
 }
 
-/// The file of a session: `sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`.
-pub(super) fn file(id: &str) -> Option<PathBuf> {
+/// The file of a session of Codex: `sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`.
+pub fn file(id: &str) -> Option<PathBuf> {
     let end = format!("-{}.jsonl", id.parse::<SessionId>().ok()?);
     let below = |folder: &Path| -> Vec<PathBuf> {
         let mut all: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST).map(|e: DirEntry| e.path()).collect();

@@ -1,10 +1,12 @@
-//! Sends the next prompts of people to sessions of Claude Code. A thread of the watcher waits until a session is idle, because only a prompt
+//! Sends the next prompts of people to sessions of Claude Code and of opencode. A thread of the watcher waits until a session is idle, because only a prompt
 //! that is still here can be taken back. Without a watcher, prompts wait in the mailbox.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `wire` | the inbox socket of a session, and the receipts that come back |
+//! | `wire` | the inbox socket of a session of Claude Code, and the receipts that come back |
+//! | `opencode` | prompts and stops for sessions of opencode |
 
+mod opencode;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -21,7 +23,7 @@ use askbox_agent::sessions::claude::{self as live, Session};
 use askbox_agent::{claude, prompt_receipt, transcript};
 use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::prompts::{self, Agent, Place, Prompt, Reached};
-use askbox_mailbox::{Lock, Mailbox, Result, audit, disk, text, thread, time};
+use askbox_mailbox::{Lock, Mailbox, Result, disk, text, thread, time};
 use askbox_run::log;
 use wire::{Receipt, Receipts};
 
@@ -37,6 +39,9 @@ const ANOTHERS: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(15);
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
+/// What a person does about a prompt that has not arrived.
+const LOOK: &str = "look before you send it again";
+
 /// A reason to look.
 enum Event {
     Look,
@@ -46,42 +51,50 @@ enum Event {
 /// The lock of the only process that sends a mailbox's prompts in this way.
 const LOCK: &str = "prompts";
 
-/// Wakes the thread that sends prompts. Dropping it ends the thread.
+/// The thread that sends prompts. It starts with the first prompt. Dropping this ends it.
 #[derive(Debug, Default)]
 pub struct Prompting {
-    events: Option<SyncSender<Event>>,
-    is_over: Arc<AtomicBool>,
+    /// The mailbox, and true if prompts for opencode are sent too. `None` if nothing is sent.
+    of: Option<(Mailbox, bool)>,
+    thread: Option<(SyncSender<Event>, Arc<AtomicBool>)>,
 }
 
 impl Prompting {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// If the system refuses the thread.
-    pub fn start(mailbox: Mailbox) -> Result<Self> {
-        let (events, happened) = mpsc::sync_channel(16);
-        let config_dir = claude::config_dir(|name| std::env::var_os(name)).unwrap_or_default();
-        let receipts = Receipts::new({
-            let events = events.clone();
-            move |receipt| drop(events.send(Event::Receipt(receipt)))
-        });
-        let mut sender = Sender { mailbox, config_dir, receipts, only: None, hints: None, events: events.clone() };
-        let is_over = Arc::<AtomicBool>::default();
-        let ends = Arc::clone(&is_over);
-        thread::start(move || sender.follow(&happened, &ends))?;
-        Ok(Self { events: Some(events), is_over })
+    /// Sends the prompts of this mailbox, from the first [`Self::wake`] on. `opencode` says that those for opencode are sent too.
+    pub fn new(mailbox: Mailbox, opencode: bool) -> Self {
+        Self { of: Some((mailbox, opencode)), thread: None }
     }
 
-    /// Looks at the prompts now.
-    pub fn wake(&self) {
-        let _ = self.events.as_ref().map(|events| events.try_send(Event::Look).is_ok());
+    /// Looks at the prompts now. If the system refuses the thread, the next call tries again.
+    pub fn wake(&mut self) {
+        if let Some((events, _)) = &self.thread {
+            let _ = events.try_send(Event::Look);
+        } else if let Some((mailbox, opencode)) = self.of.as_ref().filter(|(mailbox, _)| !prompts::all(mailbox).is_empty()) {
+            self.thread = log::ok(start(mailbox.clone(), *opencode));
+        }
     }
+}
+
+fn start(mailbox: Mailbox, opencode: bool) -> Result<(SyncSender<Event>, Arc<AtomicBool>)> {
+    let (events, happened) = mpsc::sync_channel(16);
+    let config_dir = claude::config_dir(|name| std::env::var_os(name)).unwrap_or_default();
+    let receipts = Receipts::new({
+        let events = events.clone();
+        move |receipt| drop(events.send(Event::Receipt(receipt)))
+    });
+    let mut sender = Sender { mailbox, opencode, config_dir, receipts, only: None, hints: None, events: events.clone() };
+    let is_over = Arc::<AtomicBool>::default();
+    let ends = Arc::clone(&is_over);
+    thread::start(move || sender.follow(&happened, &ends))?;
+    Ok((events, is_over))
 }
 
 impl Drop for Prompting {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        self.wake();
+        if let Some((events, is_over)) = &self.thread {
+            is_over.store(true, Ordering::Relaxed);
+            let _ = events.try_send(Event::Look);
+        }
     }
 }
 
@@ -92,7 +105,7 @@ fn mark(id: Uuid) -> String {
 
 /// The words of a prompt as they are sent: never with a claim about permissions, and never as a command.
 fn sent_words(id: Uuid, prompt: &Prompt) -> String {
-    format!("{}\n\n{}: sent by {} from the page of askbox]", prompt.words, mark(id), text::one_line(&prompt.by))
+    format!("{}\n\n{}: sent by {} through askbox]", prompt.words, mark(id), text::one_line(&prompt.by))
 }
 
 /// True if nothing more can become of a prompt.
@@ -111,6 +124,7 @@ fn is_within(prompt: &Prompt, limit: TimeDelta) -> bool {
 
 struct Sender {
     mailbox: Mailbox,
+    opencode: bool,
     config_dir: PathBuf,
     receipts: Receipts,
     /// Held as long as a prompt is open.
@@ -133,9 +147,10 @@ impl Sender {
     /// Looks at all prompts, and sends those whose sessions are idle. Returns the pause until the next look.
     fn work(&mut self) -> Duration {
         let mut all = prompts::all(&self.mailbox);
-        all.retain(|(_, place, prompt)| prompt.agent == Agent::Claude && (*place == Place::Kept || !prompt.stops));
-        let is_open = |place: Place, prompt: &Prompt| place == Place::Kept || (place == Place::Sent && !is_over(prompt));
-        if !all.iter().any(|(_, place, prompt)| is_open(*place, prompt)) {
+        all.retain(|(_, place, prompt)| *place == Place::Kept || (*place == Place::Sent && !is_over(prompt) && !prompt.stops));
+        let of_opencode: Vec<_> = all.extract_if(.., |(_, _, prompt)| self.opencode && prompt.agent == Agent::Opencode).collect();
+        all.retain(|(_, _, prompt)| prompt.agent == Agent::Claude);
+        if all.is_empty() && of_opencode.is_empty() {
             (self.only, self.hints) = (None, None);
             return NEVER;
         }
@@ -145,10 +160,14 @@ impl Sender {
         if self.only.is_none() {
             return ANOTHERS;
         }
+        let of_opencode = if of_opencode.is_empty() { LATER } else { opencode::work(&self.mailbox, of_opencode) };
+        if all.is_empty() {
+            return of_opencode;
+        }
         self.watch();
         let sessions = live::all(&self.config_dir);
         let (mut at_work, mut is_fresh) = (BTreeSet::new(), false);
-        for (id, _, mut prompt) in all.iter().filter(|(_, place, prompt)| *place == Place::Sent && !is_over(prompt)).cloned() {
+        for (id, _, mut prompt) in all.iter().filter(|(_, place, _)| *place == Place::Sent).cloned() {
             self.look(id, &mut prompt);
             is_fresh |= is_within(&prompt, FRESH);
             let session = sessions.iter().find(|session| session.session_id == prompt.session);
@@ -174,7 +193,7 @@ impl Sender {
                 tracing::warn!("a prompt cannot be sent: {e}");
             }
         }
-        if is_fresh { SOON } else { LATER }
+        if is_fresh { SOON } else { of_opencode }
     }
 
     fn watch(&mut self) {
@@ -188,18 +207,12 @@ impl Sender {
 
     /// Sends a kept prompt. The name of its file says so before the first byte leaves.
     fn send(&mut self, id: Uuid, mut prompt: Prompt, session: &Session) -> Result<()> {
-        if !prompts::take(&self.mailbox, id)? {
+        if !prompts::begin(&self.mailbox, id, &mut prompt)? {
             return Ok(());
         }
-        prompt.sent_at = Some(time::now());
-        prompts::note(&self.mailbox, id, &prompt)?;
-        let why = format!("prompt {id} for session {}", prompt.session);
-        audit::record(&self.mailbox, audit::Entry::about("prompt_sent").by(&prompt.by).why(why));
-        if let Err(e) = self.receipts.send(&self.config_dir, session, id, &sent_words(id, &prompt)) {
-            (prompt.reached, prompt.why) = (Reached::NotArrived, format!("its inbox cannot be reached: {e}"));
-            prompts::note(&self.mailbox, id, &prompt)?;
-        }
-        Ok(())
+        self.receipts
+            .send(&self.config_dir, session, id, &sent_words(id, &prompt))
+            .or_else(|e| prompts::reach(&self.mailbox, id, &mut prompt, Reached::NotArrived, &format!("its inbox cannot be reached: {e}")))
     }
 
     /// Reads how far a prompt has come.
@@ -208,12 +221,12 @@ impl Sender {
         let read = file.and_then(|file| prompt_receipt::reached(file, &mark(id)).ok()).unwrap_or_default();
         let (reached, why) = match read {
             Reached::Nothing if matches!(prompt.reached, Reached::Nothing) && !is_within(prompt, ARRIVES_WITHIN) => {
-                (Reached::NotArrived, "look before you send it again".to_owned())
+                (Reached::NotArrived, LOOK)
             }
             Reached::Nothing => return,
-            read => (read, String::new()),
+            read => (read, ""),
         };
-        self.note(id, prompt, reached, why);
+        log::ok(prompts::reach(&self.mailbox, id, prompt, reached, why));
     }
 
     fn take_in(&self, receipt: &Receipt) {
@@ -222,17 +235,10 @@ impl Sender {
         {
             if prompt.reached < Reached::Given {
                 let why = text::excerpt(&receipt.reason, 300);
-                self.note(id, &mut prompt, if receipt.status == "held" { Reached::Held } else { Reached::Refused }, why);
+                let reached = if receipt.status == "held" { Reached::Held } else { Reached::Refused };
+                log::ok(prompts::reach(&self.mailbox, id, &mut prompt, reached, &why));
             }
         }
-    }
-
-    fn note(&self, id: Uuid, prompt: &mut Prompt, reached: Reached, why: String) {
-        if prompt.reached == reached {
-            return;
-        }
-        (prompt.reached, prompt.why) = (reached, why);
-        log::ok(prompts::note(&self.mailbox, id, prompt));
     }
 }
 

@@ -1,0 +1,116 @@
+//! Speaks with askbox's plugin in each process of opencode, which listens nowhere itself: a line of JSON there and one back, by a socket of
+//! the plugin in askbox's folder for state (measured with 1.18.33).
+
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::codex::Doing;
+use askbox_mailbox::{Time, disk, layout};
+
+/// How long a process of opencode may be silent.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest reply, in bytes.
+const LONGEST: u64 = 16 << 20;
+/// The most processes that are asked.
+const MOST: usize = 64;
+
+/// A session that was at work in a process of opencode.
+#[derive(Debug, Clone, Deserialize)]
+pub struct OpencodeSession {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub title: String,
+    /// Its working folder.
+    pub cwd: PathBuf,
+    since: i64,
+    waits: bool,
+    works: bool,
+    /// The socket of its process.
+    #[serde(skip)]
+    socket: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    status: u16,
+    #[serde(default)]
+    data: Value,
+}
+
+/// The folder of the sockets. The plugin makes it.
+fn folder() -> Option<PathBuf> {
+    layout::state_folder().ok().map(|state| state.join("opencode"))
+}
+
+/// The sessions of all processes. A process that does not answer is left out, and the socket of one that is gone is removed.
+pub fn sessions() -> Vec<OpencodeSession> {
+    let Some(folder) = folder() else { return Vec::new() };
+    let sockets = disk::entries(&folder).into_iter().flatten().flatten().take(MOST).map(|entry| folder.join(entry.name));
+    sockets.filter_map(|socket| of_process(&socket)).flatten().collect()
+}
+
+fn of_process(socket: &Path) -> Option<Vec<OpencodeSession>> {
+    match ask(socket, &json!({})) {
+        Ok(found) => {
+            let mut all: Vec<OpencodeSession> = serde_json::from_value(found).ok()?;
+            all.iter_mut().for_each(|session| session.socket = socket.to_owned());
+            Some(all)
+        }
+        Err(e) => {
+            if e.kind() == io::ErrorKind::ConnectionRefused {
+                let _ = disk::remove(socket);
+            }
+            None
+        }
+    }
+}
+
+fn ask(socket: &Path, line: &Value) -> io::Result<Value> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    let reply: Reply = serde_json::from_reader(BufReader::new(stream.take(LONGEST)))?;
+    if (200..300).contains(&reply.status) {
+        return Ok(reply.data);
+    }
+    Err(io::Error::other(format!("opencode answered with the status {}: {}", reply.status, reply.data)))
+}
+
+impl OpencodeSession {
+    /// Its status.
+    pub fn doing(&self) -> Doing {
+        match self.waits {
+            true => Doing::Waits,
+            false if self.works => Doing::Works,
+            false => Doing::Rests,
+        }
+    }
+
+    /// When its status changed.
+    pub fn since(&self) -> Option<Time> {
+        Time::from_timestamp_millis(self.since)
+    }
+
+    /// The last messages, in opencode's own form.
+    ///
+    /// # Errors
+    /// If its process does not answer in time.
+    pub fn messages(&self, most: usize) -> io::Result<Value> {
+        self.call("get", &format!("message?limit={most}"), Value::Null)
+    }
+
+    /// Calls opencode's API below this session.
+    ///
+    /// # Errors
+    /// If its process does not answer in time, or refuses.
+    pub fn call(&self, method: &str, what: &str, body: Value) -> io::Result<Value> {
+        ask(&self.socket, &json!({ "method": method, "path": format!("/session/{}/{what}", self.id), "body": body }))
+    }
+}
