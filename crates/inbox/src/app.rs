@@ -8,15 +8,16 @@ use crate::keeping::{Keeping, Open};
 use crate::list::WaitingList;
 use crate::log_pane::LogPane;
 use crate::question::draft::Draft;
-use crate::question::kept_drafts::KeptDraft;
+use crate::question::kept_drafts::{self, KeptDraft};
 use crate::question::opened::Opened;
 use crate::question::stray::TypedLetters;
 use crate::sender::machines::{Heard, Wanted};
 use crate::sender::{self, Sender, ShownQuestion};
 use crate::sent::from_here::{FromHere, News, SentAnswer};
 use crate::sent::outcomes::Outcomes;
+use crate::sessions;
 use crate::targets::Targets;
-use crate::text_window::Asking;
+use crate::text_window::{Asking, Purpose};
 use crate::waking::Changes;
 use askbox_cli::{AtStake, PersonsDecision, SeenRound, program, question_text};
 use askbox_mailbox::{Address, Result, RoundAt, WorkflowId, list, time};
@@ -29,6 +30,8 @@ pub enum Place {
     /// The open question is over. Somebody else answered it, or it was taken back.
     Gone(Box<Gone>),
     Outcomes(Outcomes),
+    Sessions(Box<sessions::List>),
+    Session(Box<sessions::View>),
     /// The log of a run. Going back from it leads to these answered questions.
     Log(Box<LogPane>, Outcomes),
 }
@@ -90,6 +93,10 @@ pub enum Wish {
     EditCall(Address, SeenRound, String),
     /// Follow the log of this workflow.
     Follow(WorkflowId),
+    /// Follow the sessions of agent programs.
+    Sessions,
+    /// Follow the session with this id.
+    Session(String),
 }
 
 /// The state of the screen.
@@ -398,6 +405,11 @@ impl<'a> App<'a> {
 
     /// Notes that a key or a paste may have changed the open question's draft.
     pub fn typed(&mut self) {
+        if let (Place::Session(view), Some(asking)) = (&self.place, &self.asked)
+            && asking.purpose == Purpose::Prompt
+        {
+            kept_drafts::keep_prompt(&view.id, &asking.text());
+        }
         self.keeping.typed(self.open_draft());
     }
 

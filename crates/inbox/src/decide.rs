@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::app::{App, Place, UndoHint, Until, Wish};
 use crate::gate::{Panel, Passed, Pending};
 use crate::question::draft::PartDraft;
+use crate::question::kept_drafts;
 use crate::sender::{self, Sent};
 use crate::sent::from_here::SentAnswer;
 use crate::text_window::{self, Asking, Purpose};
@@ -24,6 +25,7 @@ impl App<'_> {
             (Purpose::DeclineMarked(_), _) => self.waiting.why_declined.clone(),
             (Purpose::Note, Place::Question(opened)) if opened.draft.typed.for_purpose(purpose).is_empty() => opened.draft.note.clone(),
             (_, Place::Question(opened)) => opened.draft.typed.for_purpose(purpose).to_owned(),
+            (Purpose::Prompt, Place::Session(view)) => kept_drafts::prompt(&view.id),
             _ => String::new(),
         };
         let mut asking = Asking::new(purpose, &before, letter);
@@ -65,6 +67,10 @@ impl App<'_> {
         let (purpose, text) = (asking.purpose, asking.text());
         if purpose == Purpose::AskBack && text::is_blank(&text) {
             "write your question, or leave with esc".clone_into(&mut self.said);
+            return Wish::Nothing;
+        }
+        if matches!(purpose, Purpose::Prompt | Purpose::Stop) {
+            self.enter_prompt(purpose == Purpose::Stop, &text);
             return Wish::Nothing;
         }
         let begun = self.begun();

@@ -37,7 +37,7 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
 }
 
 /// The letters that do something in the list, and among the answered questions.
-const KEYS_OF_LIST: &str = "?mkjgG/ dubq";
+const KEYS_OF_LIST: &str = "?mkjgG/ dubsq";
 const KEYS_OF_OUTCOMES: &str = "?mkjuq";
 
 /// The length of a page of the answered rounds and of a log, in rows.
@@ -154,6 +154,8 @@ impl App<'_> {
             Place::Gone(_) => self.key_of_gone(key),
             Place::Outcomes(_) => self.key_of_outcomes(without_chord(key), told_undo),
             Place::Log(..) => self.key_of_log(without_chord(key)),
+            Place::Sessions(_) => self.key_of_sessions(without_chord(key).code),
+            Place::Session(_) => self.key_of_session(without_chord(key).code),
             Place::Question(opened) => {
                 let act = match told {
                     Some(AtStake::WordsBeside { .. }) if key.code == KeyCode::Char('n') => opened.make_words_a_note(),
@@ -251,6 +253,7 @@ impl App<'_> {
             KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
             KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
             KeyCode::Tab => self.show_outcomes(),
+            KeyCode::Char('s') if !is_in_a_word => return Wish::Sessions,
             KeyCode::Char('/') => self.ask(Purpose::Filter, None),
             KeyCode::Char(' ') => {
                 self.waiting.mark_chosen();

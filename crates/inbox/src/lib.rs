@@ -16,6 +16,8 @@
 //! | `row` | one waiting question in that list |
 //! | `search` | the questions that match a filter |
 //! | `log_pane` | the log of a run |
+//! | `sessions` | the sessions of agent programs, as a thread reads them |
+//! | `prompting` | keys there: reads along, prompts and stops |
 //! | `question` | the open question, and its answer before it is sent |
 //! | `decide` | carries out the person's decisions about one question |
 //! | `together` | declines several questions |
@@ -38,12 +40,14 @@ mod keys;
 mod list;
 mod log_pane;
 mod mouse;
+mod prompting;
 mod question;
 mod row;
 mod run;
 mod search;
 mod sender;
 mod sent;
+mod sessions;
 mod targets;
 mod text_window;
 mod together;

@@ -66,6 +66,8 @@ impl App<'_> {
             Place::Question(opened) => opened.scroll.step(lines),
             Place::Outcomes(outcomes) => outcomes.step(self.sender.mailbox, lines),
             Place::Log(log, _) => log.step(lines),
+            Place::Sessions(list) => list.step(lines),
+            Place::Session(view) => view.step(lines),
             Place::Gone(_) => {}
         }
     }

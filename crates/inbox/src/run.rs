@@ -178,6 +178,8 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                     let ring = waking.ringer()?;
                     app.show_log(LogPane::follow(mailbox, workflow, ring));
                 }
+                Wish::Sessions => app.show_sessions(waking.ringer()?),
+                Wish::Session(id) => app.show_session(id, waking.ringer()?),
             }
             app.typed();
         }
@@ -191,7 +193,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
             mailbox.check_in_place()?;
             app.follow(changes)?;
         }
-        dirty |= app.follow_others() | app.log_has_grown();
+        dirty |= app.follow_others() | app.log_has_grown() | app.follow_sessions();
         app.picture_is_old |= app.read(Instant::now() + READ_FOR);
     }
 }

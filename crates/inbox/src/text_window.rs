@@ -72,7 +72,7 @@ impl Asking {
         let is_likely = match self.purpose {
             Purpose::AskBack | Purpose::Decline => ANSWERS_WITH_B_OR_D.contains(&word.as_str()) || is_option(said.trim()),
             Purpose::Note => ANSWERS_WITH_N.contains(&word.as_str()),
-            Purpose::Filter | Purpose::DeclineMarked(_) => false,
+            Purpose::Filter | Purpose::DeclineMarked(_) | Purpose::Prompt | Purpose::Stop => false,
         };
         is_likely.then_some(said)
     }
@@ -96,7 +96,7 @@ impl Typed {
             Purpose::Note => &self.note,
             Purpose::AskBack => &self.ask_back,
             Purpose::Decline => &self.decline,
-            Purpose::Filter | Purpose::DeclineMarked(_) => "",
+            Purpose::Filter | Purpose::DeclineMarked(_) | Purpose::Prompt | Purpose::Stop => "",
         }
     }
 
@@ -106,7 +106,7 @@ impl Typed {
             Purpose::Note => self.note = text,
             Purpose::AskBack => self.ask_back = text,
             Purpose::Decline => self.decline = text,
-            Purpose::Filter | Purpose::DeclineMarked(_) => {}
+            Purpose::Filter | Purpose::DeclineMarked(_) | Purpose::Prompt | Purpose::Stop => {}
         }
     }
 
@@ -130,6 +130,10 @@ pub enum Purpose {
     Decline,
     /// The reason to decline the marked questions, with their number.
     DeclineMarked(usize),
+    /// The next prompt for the open session.
+    Prompt,
+    /// Stop the turn of the open session. It has no text.
+    Stop,
 }
 
 impl Purpose {
@@ -138,13 +142,13 @@ impl Purpose {
         match self {
             Self::Decline => Some(Act::Decline),
             Self::AskBack => Some(Act::AskBack),
-            Self::Filter | Self::Note | Self::DeclineMarked(_) => None,
+            Self::Filter | Self::Note | Self::DeclineMarked(_) | Self::Prompt | Self::Stop => None,
         }
     }
 
     /// The number of rows for the text.
     pub fn rows(self) -> u16 {
-        if self == Self::Filter { 1 } else { 3 }
+        if matches!(self, Self::Filter | Self::Stop) { 1 } else { 3 }
     }
 
     fn title(self, has_others: bool) -> String {
@@ -154,6 +158,8 @@ impl Purpose {
             Self::Note => "A note beside your answer".into(),
             Self::AskBack => "Your question to the agent, which replies by asking again".into(),
             Self::Decline => "Decline. Why? (for the agent; may be empty)".into(),
+            Self::Prompt => "The next prompt".into(),
+            Self::Stop => "Stop its turn. The agent is told nothing, so write nothing".into(),
             Self::DeclineMarked(1) => "Decline 1 question. Why? (for the agent; may be empty)".into(),
             Self::DeclineMarked(n) => format!("Decline {n} questions. Why? (for the agents; may be empty)"),
         }

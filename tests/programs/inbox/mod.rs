@@ -11,6 +11,7 @@
 //! - `looks`: what is seen first, approvals, colours, wide characters
 //! - `monkey`: lines for other programs, typed into it at random moments
 //! - `many`: sizes of screens and numbers of questions
+//! - `sessions`: the sessions of agent programs, read and prompted
 //! - `small`: small screens, and groups that are longer than the screen
 //! - `pictures`: the pictures of the guide, and `cells`, which draws them
 
@@ -27,6 +28,7 @@ mod looks;
 mod many;
 mod monkey;
 mod pictures;
+mod sessions;
 mod shell_lines;
 mod small;
 

@@ -83,6 +83,15 @@ pub enum AtStake {
         /// The chosen option, whose description says how far the permission goes.
         option: Box<Choice>,
     },
+    /// A prompt for a session, or a stop.
+    Session {
+        /// What happens, in words in front of the name.
+        does: &'static str,
+        /// The name of the session.
+        session: String,
+        /// The words.
+        words: String,
+    },
     /// Questions that are declined together.
     DeclinedTogether {
         /// The questions.
@@ -197,6 +206,7 @@ impl AtStake {
             Self::Allows { address, call, option } => {
                 format!("{again} allows \"{call}\" to {address} with `{}`: {}", option.key, one_line(&option.description))
             }
+            Self::Session { does, session, .. } => format!("{again} {does} {}", excerpt(session, 60)),
             Self::DeclinedTogether { questions, .. } if questions.len() == 1 => "Decline this question?".into(),
             Self::DeclinedTogether { questions, .. } => format!("Decline these {} questions?", questions.len()),
         }
@@ -207,7 +217,9 @@ impl AtStake {
     pub fn names_what_is_sent(&self, has_note: bool) -> bool {
         match self {
             Self::DecisionOn { act, .. } => *act != Act::Send || !has_note,
-            Self::Answers { .. } | Self::Allows { .. } | Self::NearMiss { .. } | Self::DeclinedTogether { .. } => true,
+            Self::Answers { .. } | Self::Allows { .. } | Self::Session { .. } | Self::NearMiss { .. } | Self::DeclinedTogether { .. } => {
+                true
+            }
             Self::Strayed { next, .. } => matches!(**next, Next::Sends { .. }),
             Self::LeftOut { act, .. } => *act != Act::Send,
             Self::WordsBeside { .. } | Self::EarlierDraft | Self::Begun { .. } => false,

@@ -8,6 +8,7 @@ use crate::draw::pieces::{ACCENT, DIMMED};
 use crate::gate::{Panel, Pending};
 use crate::question::draft::Choosable;
 use crate::question::opened::Opened;
+use crate::sessions::View;
 use crate::text_window::Purpose;
 use askbox_cli::AtStake;
 use askbox_cli::terminal::columns::width;
@@ -63,6 +64,8 @@ fn keys(app: &App<'_>) -> Vec<Key> {
                 vec![("enter", "refuse this call"), ("tab", "always"), ("esc", "back"), ("alt-enter", "new line")]
             }
             Purpose::Decline => vec![("enter", "decline"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Prompt => vec![("enter", "send"), ("esc", "back"), ("alt-enter", "new line")],
+            Purpose::Stop => vec![("enter", "stop its turn"), ("esc", "back")],
             Purpose::AskBack => vec![("enter", "ask back"), ("esc", "back"), ("alt-enter", "new line")],
         };
     }
@@ -71,7 +74,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
             vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
         }
         Place::List if app.waiting.shown.is_empty() => {
-            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter")])
+            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter"), ("s", "sessions")])
         }
         Place::List => {
             let keys = [
@@ -82,6 +85,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
                 ("tab", "answered"),
                 ("space", "mark"),
                 ("d", "decline"),
+                ("s", "sessions"),
             ];
             with_undo(app, 2, keys.into())
         }
@@ -91,6 +95,8 @@ fn keys(app: &App<'_>) -> Vec<Key> {
         }
         Place::Gone(_) => vec![("esc", "back")],
         Place::Log(..) => vec![("q", "back"), ("?", "help"), ("pgup", "older"), ("G", "the newest")],
+        Place::Sessions(_) => vec![("enter", "open"), ("q", "back"), ("?", "help")],
+        Place::Session(view) => of_session(view),
         Place::Outcomes(_) => with_undo(app, 2, vec![("enter", "log"), ("tab", "waiting"), ("q", "quit"), ("?", "help")]),
     }
 }
@@ -101,6 +107,13 @@ fn with_undo(app: &App<'_>, at: usize, mut keys: Vec<Key>) -> Vec<Key> {
         keys.insert(at, ("u", "take back"));
     }
     keys
+}
+
+fn of_session(view: &View) -> Vec<Key> {
+    let offers = view.offers();
+    let prompt = offers.words.map(|_| ("i", "prompt")).into_iter().chain(offers.stop.map(|_| ("x", "stop")));
+    let back = view.kept().map(|_| ("u", "take the prompt back"));
+    prompt.chain(back).chain([("q", "back"), ("?", "help"), ("enter", "results"), ("pgup", "older"), ("G", "the newest")]).collect()
 }
 
 fn of_question(opened: &Opened) -> Vec<Key> {

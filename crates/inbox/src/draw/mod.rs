@@ -9,6 +9,7 @@
 //! | `keys` | the keys that work now |
 //! | `clock` | times in words, and how long the words stay right |
 //! | `markdown` | the context of a question as styled lines |
+//! | `sessions` | the sessions of agent programs |
 //! | `pieces` | lines that fit their width |
 
 mod answer;
@@ -19,6 +20,7 @@ mod markdown;
 mod outcomes;
 mod pieces;
 mod question;
+mod sessions;
 
 use std::time::Duration;
 
@@ -109,6 +111,14 @@ fn parts(frame: &mut Frame<'_>, area: Rect, app: &App<'_>, clock: &Clock) -> Sho
         Place::Outcomes(outcomes) => outcomes::draw(frame, body, outcomes, &mut app.targets.borrow_mut()),
         Place::Log(pane, _) => {
             outcomes::log(frame, body, pane);
+            Shown::Whole
+        }
+        Place::Sessions(list) => {
+            sessions::list(frame, body, list);
+            Shown::Whole
+        }
+        Place::Session(view) => {
+            sessions::view(frame, body, view);
             Shown::Whole
         }
     };
@@ -225,6 +235,8 @@ u u      take the last answer back
 /        words, project:NAME, by:NAME,
          priority:N, is:live, host:NAME
 tab      the answered; enter: the log
+s        sessions; enter: one of them
+i x u    its prompt, its stop, back
 q        leave; ctrl-c from anywhere";
 
 fn help(frame: &mut Frame<'_>, area: Rect, scrolled: usize) {

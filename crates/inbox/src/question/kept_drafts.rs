@@ -1,10 +1,11 @@
 //! Drafts that outlive the inbox. They are stored in `$XDG_STATE_HOME/askbox/drafts/WORKFLOW.QUESTION.toml` (`HOST:WORKFLOW.…` for a
 //! question of another machine), and other users cannot read them. A draft is offered again when its question is opened again. If the
-//! question is over, its draft can still be read in the file, for a day. The next inbox then removes it.
+//! question is over, its draft can still be read in the file, for a day. The next inbox then removes it. Words for a session that are not
+//! sent yet are in `SESSION.prompt` there.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 const MOST: usize = 100;
 /// How long the draft of a question that is over can still be read in its file.
 const STAYS: Duration = Duration::from_secs(24 * 60 * 60);
+/// The ending of the file of words for a session.
+const OF_SESSION: &str = ".prompt";
 /// The maximum size of a draft, in bytes.
 const LONGEST: u64 = 4 << 20;
 
@@ -203,6 +206,24 @@ pub fn forget_those_that_are_over(mailbox: &Mailbox) {
     }
 }
 
+/// The words for a session that were not sent.
+pub fn prompt(session: &str) -> String {
+    let bytes = path_of_prompt(session).and_then(|path| disk::read(&path, LONGEST).ok());
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// Keeps words for a session that are not sent yet. Empty words remove those that were kept.
+pub fn keep_prompt(session: &str, words: &str) {
+    let Some(path) = path_of_prompt(session) else { return };
+    let _ = if words.is_empty() { disk::remove(&path) } else { disk::replace_unsynced(&path, words.as_bytes(), SystemTime::now()) };
+}
+
+/// The place of words for a session. `None` if its id is not plain.
+fn path_of_prompt(session: &str) -> Option<PathBuf> {
+    let is_plain = session.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    is_plain.then(|| Some(folder().ok()?.join(format!("{session}{OF_SESSION}"))))?
+}
+
 fn path(folder: &Path, at: &RoundAt) -> PathBuf {
     folder.join(format!("{}.{}.toml", at.address(), at.round.question))
 }
@@ -222,7 +243,10 @@ fn round_of(name: &str) -> Option<&str> {
 }
 
 fn remove_the_oldest(folder: &Path) {
-    let drafts = disk::entries(folder).into_iter().flatten().flatten().filter(|entry| round_of(&entry.name.to_string_lossy()).is_some());
+    let drafts = disk::entries(folder).into_iter().flatten().flatten().filter(|entry| {
+        let name = entry.name.to_string_lossy();
+        round_of(&name).is_some() || name.ends_with(OF_SESSION)
+    });
     let mut drafts: Vec<_> = drafts.filter_map(|entry| Some((disk::metadata(&entry.path).ok()?.modified().ok()?, entry.path))).collect();
     drafts.sort();
     let many = drafts.len().saturating_sub(MOST);
