@@ -33,12 +33,14 @@ impl App<'_> {
         let (by, mut is_opened) = (self.sender.person.by().to_owned(), true);
         let read = move || {
             let session = of_agents::of_id(&mailbox, &of)?;
-            let said = of_agents::said(&of)?.map(|said| said.conversation).unwrap_or_default();
+            let said = of_agents::said(&of)?;
+            let offers = of_agents::offers(session.as_ref(), said.as_ref());
+            let said = said.map(|said| said.conversation).unwrap_or_default();
             // Nobody may be in front of an inbox that was left open.
             let sees = |prompt: &Prompt| is_opened || prompt.by == by;
             let given = given::of_session(&mailbox, config.as_ref(), &of, session.as_ref(), sees);
             is_opened = false;
-            Ok(Read { session, said, given })
+            Ok(Read { session, offers, said, given })
         };
         match Followed::start(read, ring) {
             Ok(followed) => {
@@ -104,7 +106,7 @@ impl App<'_> {
             KeyCode::Char('u') => match view.kept() {
                 Some(kept) => {
                     let id = view.id.clone();
-                    self.does("taken back", |mailbox, person| given::take_back(mailbox, person, kept, &id));
+                    self.does(|mailbox, person| given::take_back(mailbox, person, kept, &id).map(|()| "taken back".to_owned()));
                 }
                 None => "no prompt can be taken back".clone_into(&mut self.said),
             },
@@ -122,10 +124,13 @@ impl App<'_> {
         if self.may_decide(&[AtStake::Session { does, session, words: own }]).is_none() {
             return;
         }
-        let said = if stops { "the stop is on its way" } else { "kept until the session is idle" };
-        let is_done = self.does(said, |mailbox, person| match stops {
-            true => given::stop(mailbox, person, Uuid::new_v4(), &id),
-            false => given::send(mailbox, person, Uuid::new_v4(), &id, words),
+        let context = self.sender.context;
+        let is_done = self.does(|mailbox, person| {
+            if stops {
+                return given::stop(mailbox, person, Uuid::new_v4(), &id).map(|()| "the stop is on its way".to_owned());
+            }
+            let run = given::send(mailbox, &context.config()?, person, Uuid::new_v4(), &id, words)?;
+            Ok(run.map_or_else(|| "kept until the session is idle".to_owned(), |run| format!("it goes on as {run}")))
         });
         if is_done {
             self.asked = None;
@@ -133,10 +138,11 @@ impl App<'_> {
         }
     }
 
-    fn does(&mut self, done: &str, act: impl FnOnce(&Mailbox, &Caller) -> Result<()>) -> bool {
+    /// Does something, and says what came of it.
+    fn does(&mut self, act: impl FnOnce(&Mailbox, &Caller) -> Result<String>) -> bool {
         let result = act(self.sender.mailbox, self.sender.person);
         let is_done = result.is_ok();
-        self.said = result.map_or_else(sender::in_one_line, |()| done.to_owned());
+        self.said = result.unwrap_or_else(sender::in_one_line);
         is_done
     }
 }

@@ -82,6 +82,7 @@ pub struct View {
 pub struct Read {
     /// `None` if it has ended.
     pub session: Option<Session>,
+    pub offers: Offers,
     pub said: Conversation,
     pub given: Vec<Given>,
 }
@@ -94,7 +95,7 @@ impl View {
     }
 
     pub fn offers(&self) -> Offers {
-        self.read.as_ref().and_then(|read| read.session.as_ref()).map(|session| session.offers).unwrap_or_default()
+        self.read.as_ref().map(|read| read.offers).unwrap_or_default()
     }
 
     /// The last prompt that can be taken back.

@@ -36,13 +36,13 @@ pub struct Task {
     pub fork: Option<ForkOf>,
 }
 
-/// A session of another workflow, to fork for a task.
+/// A session to fork for a task.
 #[derive(Debug, Clone)]
 pub struct ForkOf {
     /// The session. It is not changed.
     pub session: SessionId,
-    /// The workflow that it was launched for.
-    pub of: WorkflowId,
+    /// The workflow that it was launched for, if askbox launched it.
+    pub of: Option<WorkflowId>,
 }
 
 impl Task {
@@ -89,7 +89,7 @@ pub fn begin(mailbox: &Mailbox, config: &Config, task: Task) -> Result<Run> {
     run.role = task.role.or(run.role);
     run.model = task.model.or(run.model);
     if let Some(ForkOf { session, of }) = task.fork {
-        run.begin = Begin::Fork { from: session, of: Some(of) };
+        run.begin = Begin::Fork { from: session, of };
     }
     recent_rounds::make_folder(mailbox, &round)?;
     let _held = Lock::try_acquire(&record::lock_path(mailbox, &round))?;

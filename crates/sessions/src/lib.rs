@@ -25,7 +25,7 @@ mod opencode;
 pub mod prompting;
 mod session;
 
-pub use list::{all, folders, of_id, project, said, unsent_because};
+pub use list::{all, folders, of_id, offers, project, said, unsent_because};
 pub use of_claude::file as file_of_claude;
 pub use of_codex::file as file_of_codex;
 pub use session::{Offers, Said, Session};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::codex::Doing;
-use crate::session::{Said, Session};
+use crate::session::{Offers, Said, Session};
 use crate::{of_claude, of_codex, of_opencode, of_runs};
 use askbox_agent::conversation::{self, Conversation};
 use askbox_config::Config;
@@ -58,6 +58,12 @@ pub fn said(id: &str) -> Result<Option<Said>> {
         None if of_opencode::may_be(id) => Ok(of_opencode::said(id)),
         None => of_codex::file(id).map_or(Ok(None), |file| read(Agent::Codex, file, conversation::codex::read)),
     }
+}
+
+/// What a person can do with a session, or with one that has ended.
+pub fn offers(session: Option<&Session>, said: Option<&Said>) -> Offers {
+    let of_ended = || Offers { words: said.filter(|said| said.agent == Agent::Claude).map(|_| of_claude::ENDED), stop: None };
+    session.map_or_else(of_ended, |session| session.offers)
 }
 
 /// Folders whose files change with the status of sessions.

@@ -208,14 +208,14 @@ impl HookReply {
             Self::AskHost => json!({ "permissionDecision": "ask" }),
             Self::Change(input) => json!({ "updatedInput": input }),
             Self::Stop => {
-                json!({ "permissionDecision": "deny", "permissionDecisionReason": "Your user stopped this turn from the page of askbox." })
+                json!({ "permissionDecision": "deny", "permissionDecisionReason": "Your user stopped this turn through askbox." })
             }
         };
         output["hookEventName"] = "PreToolUse".into();
         let mut reply = json!({ "hookSpecificOutput": output });
         if matches!(self, Self::Stop) {
             // A refusal alone lets the model go on, and this alone lets the tool run.
-            (reply["continue"], reply["stopReason"]) = (false.into(), "stopped from the page of askbox".into());
+            (reply["continue"], reply["stopReason"]) = (false.into(), "stopped through askbox".into());
         }
         program::print_json(&reply)?;
         if let Self::Decided(CallDecision::Allow(allow)) = self {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Attended, DIALOG, made, touch, world};
-use crate::support::{Browser, ClaudeWorld, Dice, Reply, number, until};
+use super::{Attended, DIALOG, made, plugin, touch, world};
+use crate::support::{Browser, ClaudeWorld, Dice, Reply, Terminal, needs, number, until};
 
 /// A session that has said hello and is idle, and the browser of a person elsewhere.
 fn begins<'a>(world: &'a ClaudeWorld, browser: &Browser, mode: &str) -> Attended<'a> {
@@ -79,18 +79,22 @@ fn draft_is_never_sent() {
     session.terminal.see("went on");
     shows(&session, &browser, " answered ");
     assert!(session.terminal.screen().contains("half a draft"));
-    // A draft for the shell stays one too.
-    session.terminal.press(&["C-u"]);
-    session.terminal.see_no_more("half a draft");
+    assert!(world.api.requests_with_text("half a draft").is_empty());
+}
+
+#[test]
+fn shell_mode_never_gets_words() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
     session.terminal.press(&["!", "touch by_shell"]);
     session.terminal.see("touch by_shell");
-    world.api.on("Once more.", json!([{"text": "again"}]));
-    shows(&session, &browser, "idle");
-    sends(&session, &browser, "Once more.");
-    session.terminal.see("again");
+    sends(&session, &browser, "Go on now.");
+    session.terminal.see("went on");
+    shows(&session, &browser, " answered ");
     assert!(session.terminal.screen().contains("touch by_shell") && !made(&world, "by_shell"));
-    assert!(world.api.requests_with_text("half a draft").is_empty());
-    until("the transcript has them", || (peers(&session) == 2).then_some(()));
+    until("the transcript has them", || (peers(&session) == 1).then_some(()));
 }
 
 #[test]
@@ -323,17 +327,121 @@ fn stop_refuses_the_next_call() {
     assert_eq!(stops_from(&working, &session, &browser).status, 303);
     shows(&session, &browser, "on its way");
     std::fs::write(world.work().join("go_on"), "").expect("a file");
-    session.terminal.see("stopped from the page of askbox");
+    session.terminal.see("stopped through askbox");
     shows(&session, &browser, "stopped");
     session.idles();
     let calls: Vec<_> = ["one", "other", "third"].into_iter().filter(|file| made(&world, file)).collect();
     assert!(calls.is_empty(), "{calls:?} {:#?}", session.entries().iter().filter(|entry| entry["type"] == "user").collect::<Vec<_>>());
     assert_eq!(world.api.requests_with_text("Your user stopped this turn").len(), 0, "no request follows");
-    // It is spent.
-    world.api.on("Go on now.", json!([touch("later"), {"text": "went on"}]));
+}
+
+#[test]
+fn stop_is_spent_once() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    session.goes(&[waits_for("go_on"), touch("stopped")]);
+    until("it works", || made(&world, "at_work"));
+    let working = see(&session, &browser);
+    // The button twice is one stop.
+    for _ in 0..2 {
+        assert_eq!(stops_from(&working, &session, &browser).status, 303);
+    }
+    std::fs::write(world.work().join("go_on"), "").expect("a file");
+    session.terminal.see("stopped through askbox");
+    for n in 0..2 {
+        session.idles();
+        world.api.on(&format!("Go on {n}."), json!([touch(&format!("later{n}")), {"text": format!("went on {n}")}]));
+        sends(&session, &browser, &format!("Go on {n}."));
+        session.terminal.see(&format!("went on {n}"));
+        assert!(made(&world, &format!("later{n}")) && !made(&world, "stopped"));
+    }
+}
+
+#[test]
+fn sigint_is_never_sent() {
+    needs!("strace");
+    let world = world();
+    let traces = ["watcher", "page"].map(|name| world.path(format!("{name}.trace")));
+    let behind = |n: usize| {
+        let calls = "trace=kill,tkill,tgkill,pidfd_send_signal,rt_sigqueueinfo,rt_tgsigqueueinfo";
+        ["strace", "-f", "-qq", "-e", calls, "-o", traces[n].to_str().expect("a path")].map(str::to_owned)
+    };
+    let (_watcher, page) = (
+        world.start_watcher_behind(&behind(0)),
+        world.serve_page_as(world.wrapped(&behind(1), "askbox").args(["web", "--listen", "127.0.0.1:0"])),
+    );
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = Attended::begin_with(&world, "default", &["--allowedTools", "Bash"]);
+    session.goes(&[waits_for("go_on"), touch("stopped")]);
+    until("it works", || made(&world, "at_work"));
+    assert_eq!(stops_from(&see(&session, &browser), &session, &browser).status, 303);
+    std::fs::write(world.work().join("go_on"), "").expect("a file");
+    session.terminal.see("stopped through askbox");
+    world.api.on("Go on now.", json!([{"text": "went on"}]));
+    session.idles();
     sends(&session, &browser, "Go on now.");
     session.terminal.see("went on");
-    assert!(made(&world, "later"));
+    for trace in &traces {
+        let trace = std::fs::read_to_string(trace).expect("a trace");
+        assert!(!trace.contains("SIGINT") && !made(&world, "stopped"), "{trace}");
+    }
+}
+
+impl Attended<'_> {
+    /// The person leaves the session.
+    fn leaves(&self, browser: &Browser) {
+        self.terminal.press(&["/exit", "Enter"]);
+        shows(self, browser, "It has ended.");
+    }
+}
+
+#[test]
+fn an_ended_session_goes_on_in_a_copy() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    session.leaves(&browser);
+    let before = session.entries();
+    let form = see(&session, &browser);
+    // The same form twice is one run.
+    let places = [(), ()].map(|()| {
+        let reply = sends_from(&form, &session, &browser, "Go on now.");
+        assert_eq!(reply.status, 303, "{}", reply.text());
+        reply.header("location").expect("a place").to_owned()
+    });
+    assert_eq!(places[0], places[1]);
+    let workflow = places[0].rsplit('/').next().expect("a name");
+    world.wait_state(workflow, "delivered");
+    assert_eq!(world.names("closed").len(), 1);
+    let asked = world.api.requests_with_text("Go on now.");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].body.to_string().contains("hello there"), "the model knows what was said");
+    assert_eq!(session.entries(), before, "the session stays as it is");
+    let run = until("the run is shown", || Some(browser.see(&format!("/run/{workflow}")).text()).filter(|text| text.contains("went on")));
+    assert!(world.audited().iter().any(|entry| entry["event"] == "session_continued" && entry["by"] == "ann's phone"), "{run}");
+}
+
+#[test]
+fn live_session_is_never_resumed() {
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let browser = page.signed_in(&world, "ann's phone");
+    let session = begins(&world, &browser, "default");
+    session.leaves(&browser);
+    let form = see(&session, &browser);
+    // The person is at its terminal again.
+    let (program, plugin) = (world.claude_program().display().to_string(), plugin());
+    let command = [&program, "--plugin-dir", &plugin, "--resume", &session.session];
+    let again = Terminal::beside("again", &world, (120, 50), &["TERM=screen"], &command);
+    again.see("hello there");
+    shows(&session, &browser, "idle");
+    assert_eq!(sends_from(&form, &session, &browser, "Go on now.").status, 303);
+    again.see("went on");
+    shows(&session, &browser, " answered ");
+    assert!(world.names("workflows").is_empty() && world.launches().is_empty());
 }
 
 #[test]

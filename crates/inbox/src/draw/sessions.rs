@@ -144,8 +144,7 @@ fn foot(read: &Read, columns: usize) -> Vec<Line<'static>> {
             fitted(&words, columns)
         })
         .collect();
-    let offers = read.session.as_ref().map(|session| session.offers).unwrap_or_default();
-    lines
-        .extend([offers.words, offers.stop].into_iter().flatten().flat_map(|words| wrapped(words, columns)).map(|line| line.style(DIMMED)));
+    let offers = [read.offers.words, read.offers.stop].into_iter().flatten();
+    lines.extend(offers.flat_map(|words| wrapped(words, columns)).map(|line| line.style(DIMMED)));
     lines
 }

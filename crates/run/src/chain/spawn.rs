@@ -271,7 +271,7 @@ fn inherit(mailbox: &Mailbox, config: &Config, task: Task, request: &SpawnReques
         let said = format!("the session of {workflow} has no transcript");
         return refused(said, "let the agent program keep transcripts".into());
     }
-    let fork = ForkOf { session: parent.session_id, of: workflow.clone() };
+    let fork = ForkOf { session: parent.session_id, of: Some(workflow.clone()) };
     Ok(Task { cwd: parent.cwd, role: parent.role, model: parent.model, fork: Some(fork), ..task })
 }
 

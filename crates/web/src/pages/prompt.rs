@@ -37,19 +37,20 @@ pub fn unsent(mailbox: &Mailbox, live: &[Session]) -> Vec<String> {
 type Form = (Path<String>, Extension<Posted>);
 
 /// Does what a form wants with the prompt that it names.
-fn does(visit: &Visit, session: &str, posted: &Posted, act: impl FnOnce(&Mailbox, &Caller, Uuid) -> Result<()>) -> Result<Uuid> {
+fn does<T>(visit: &Visit, session: &str, posted: &Posted, act: impl FnOnce(&Mailbox, &Caller, Uuid) -> Result<T>) -> Result<(Uuid, T)> {
     let id = posted.get("prompt").and_then(|id| id.parse().ok());
     let id = id.ok_or_else(|| Error::usage("the form names no prompt", "load the page again"))?;
-    act(&visit.site.mailbox, &visit.site.caller(&visit.signed_in, CHANNEL)?, id)?;
+    let done = act(&visit.site.mailbox, &visit.site.caller(&visit.signed_in, CHANNEL)?, id)?;
     visit.site.changes.tell(session);
-    Ok(id)
+    Ok((id, done))
 }
 
 /// `POST /session/ID`
 pub fn send(visit: &Visit, (Path(session), Extension(posted)): Form) -> Result<Response> {
     let words = posted.get("words").unwrap_or_default();
-    let id = does(visit, &session, &posted, |mailbox, caller, id| given::send(mailbox, caller, id, &session, words))?;
-    Ok(visit.go_to(&format!("/session/{session}?sent={id}")))
+    let config = visit.site.context.config()?;
+    let (id, run) = does(visit, &session, &posted, |mailbox, caller, id| given::send(mailbox, &config, caller, id, &session, words))?;
+    Ok(visit.go_to(&run.map_or_else(|| format!("/session/{session}?sent={id}"), |run| format!("/run/{run}"))))
 }
 
 /// `POST /session/ID/stop`

@@ -86,6 +86,7 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, 
         return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
     };
     sessions::folders()?.into_iter().for_each(|folder| visit.site.changes.look_at(folder, ALL));
+    let offers = sessions::offers(session.as_ref(), said.as_ref());
     // A file of it comes with the first message.
     let said = said.map(|said| {
         visit.site.changes.look_at(said.at, &id);
@@ -96,13 +97,14 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, 
         Some(session) => Heading::of(&visit.site, session)?,
         None => Heading::ended(&visit.site, agent, &id, said.cwd.as_deref())?,
     };
+    // A session that waits for an answer goes on with that.
+    let offers = if session.is_none() && heading.question.is_some() { Offers::default() } else { offers };
     let turns = said.turns.into_iter().map(Shown::from).collect();
     let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
     let given = prompts::folder(&visit.site.mailbox);
     if disk::exists(&given) {
         visit.site.changes.look_at(given, &id);
     }
-    let offers = session.as_ref().map(|session| session.offers).unwrap_or_default();
     let prompts = prompt::of_session(visit, &id, session.as_ref(), &headers);
     let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
     let (branch, is_cut, next, stop) = (said.branch, said.is_cut, Uuid::new_v4(), Uuid::new_v4());
