@@ -3,8 +3,8 @@
 use crate::codex::Doing;
 use crate::session::{Offers, Session};
 use askbox_mailbox::prompts::Agent;
-use askbox_mailbox::{Folder, Lock, Mailbox, RoundId, list};
-use askbox_run::record;
+use askbox_mailbox::{Folder, Mailbox, RoundId, list};
+use askbox_run::{Standing, record, story};
 
 const STOP: &str = "A tool that runs may end first. Then the run ends, and can be continued.";
 /// The most runs that are looked at.
@@ -15,7 +15,7 @@ pub(super) fn all(mailbox: &Mailbox) -> Vec<Session> {
 }
 
 fn seen(mailbox: &Mailbox, round: &RoundId) -> Option<Session> {
-    let is_live = Lock::is_held(&record::lock_path(mailbox, round)).ok()?;
+    let is_live = story::standing_of(mailbox, Folder::Running, round).ok()? == Standing::Running;
     let run = record::latest(mailbox, round).ok().flatten().filter(|_| is_live)?;
     Some(Session {
         agent: Agent::Claude,
