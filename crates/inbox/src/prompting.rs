@@ -35,12 +35,11 @@ impl App<'_> {
             let session = of_agents::of_id(&mailbox, &of)?;
             let said = of_agents::said(&of)?;
             let offers = of_agents::offers(session.as_ref(), said.as_ref());
-            let said = said.map(|said| said.conversation).unwrap_or_default();
             // Nobody may be in front of an inbox that was left open.
             let sees = |prompt: &Prompt| is_opened || prompt.by == by;
             let given = given::of_session(&mailbox, config.as_ref(), &of, session.as_ref(), sees);
             is_opened = false;
-            Ok(Read { session, offers, said, given })
+            Ok(Read { session, offers, said: said.map(|said| said.conversation).unwrap_or_default(), given })
         };
         match Followed::start(read, ring) {
             Ok(followed) => {
@@ -120,7 +119,12 @@ impl App<'_> {
     pub(super) fn enter_prompt(&mut self, stops: bool, words: &str) {
         let Place::Session(view) = &self.place else { return };
         let (id, session, own) = (view.id.clone(), view.title().to_owned(), words.to_owned());
-        let does = if stops { "stops the turn of" } else { "sends this to" };
+        let has_ended = view.read.as_ref().is_some_and(|read| read.session.is_none());
+        let does = match stops {
+            true => "stops the turn of",
+            false if has_ended => "starts a run in a copy of",
+            false => "sends this to",
+        };
         if self.may_decide(&[AtStake::Session { does, session, words: own }]).is_none() {
             return;
         }
@@ -129,7 +133,8 @@ impl App<'_> {
             if stops {
                 return given::stop(mailbox, person, Uuid::new_v4(), &id).map(|()| "the stop is on its way".to_owned());
             }
-            let run = given::send(mailbox, &context.config()?, person, Uuid::new_v4(), &id, words)?;
+            let config = context.config()?;
+            let run = given::send(mailbox, person, Uuid::new_v4(), &id, words, has_ended.then_some(&config))?;
             Ok(run.map_or_else(|| "kept until the session is idle".to_owned(), |run| format!("it goes on as {run}")))
         });
         if is_done {

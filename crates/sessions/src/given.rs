@@ -6,8 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::list;
-use crate::prompting;
-use crate::session::{Said, Session};
+use crate::session::Session;
 use askbox_config::{Config, RunnerKind};
 use askbox_mailbox::prompts::{self, Place, Prompt, Reached};
 use askbox_mailbox::{Caller, Error, Mailbox, Result, WorkflowId, audit, text, time};
@@ -78,38 +77,38 @@ pub fn of_session(
     all.into_iter().map(shown).collect()
 }
 
-/// Keeps a prompt for a session until it is idle. A session that has ended goes on in a run of askbox, whose workflow is returned.
+/// Keeps a prompt for a session until it is idle. If the person was told that it has ended, it goes on in a run of askbox by the configuration
+/// `if_ended`, whose workflow is returned.
 ///
 /// # Errors
 /// [`Error::Usage`] if the words cannot be sent. [`Error::Conflict`] if the session takes none, or if this caller may not send any.
-pub fn send(mailbox: &Mailbox, config: &Config, caller: &Caller, id: Uuid, session: &str, words: &str) -> Result<Option<WorkflowId>> {
-    caller.may_prompt()?;
+pub fn send(mailbox: &Mailbox, caller: &Caller, id: Uuid, to: &str, words: &str, if_ended: Option<&Config>) -> Result<Option<WorkflowId>> {
     let words = text::printable(words.trim());
     if text::is_blank(&words) || words.len() > prompts::LONGEST {
         return Err(Error::usage("the prompt is empty, or longer than 20,000 bytes", "go back, and write it shorter"));
     }
-    if prompting::claims_a_mode(&words) {
+    // A session of Claude Code alone may attest its permissions.
+    if words.to_ascii_lowercase().contains("from-mode") {
         let why = "the prompt contains `from-mode`, by which sessions attest their permissions";
         return Err(Error::usage(why, "go back, and leave it out"));
     }
-    let ended = || Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions");
-    let found = match list::of_id(mailbox, session)? {
-        None => match list::said(session)?.filter(|said| list::offers(None, Some(said)).words.is_some()) {
-            Some(said) => return goes_on(mailbox, config, caller, id, session, said, words).map(Some),
-            None => return Err(ended()),
-        },
-        Some(found) => Some(found).filter(|found| found.offers.words.is_some()).ok_or_else(ended)?,
-    };
+    let found = list::of_id(mailbox, to)?;
+    if let (None, Some(config)) = (&found, if_ended) {
+        return go_on(mailbox, config, caller, id, to, words).map(Some);
+    }
+    let found = found.filter(|session| session.offers.words.is_some()).ok_or_else(ended)?;
     let title = found.title.unwrap_or_default();
-    let prompt = Prompt { title, ..Prompt::new(found.agent, session, words, caller.by()) };
+    let prompt = Prompt { title, ..Prompt::new(found.agent, to, words, caller.by()) };
     prompts::keep(mailbox, caller, id, &prompt)?;
-    note(mailbox, caller, "prompt_kept", format!("prompt {id} for session {session}"));
+    note(mailbox, caller, "prompt_kept", format!("prompt {id} for session {to}"));
     Ok(None)
 }
 
 /// Starts a run in a fork of a session, which stays as it is, whoever goes on with it. The same prompt again starts nothing. A watcher launches
 /// the run.
-fn goes_on(mailbox: &Mailbox, config: &Config, caller: &Caller, id: Uuid, session: &str, said: Said, words: String) -> Result<WorkflowId> {
+fn go_on(mailbox: &Mailbox, config: &Config, caller: &Caller, id: Uuid, session: &str, words: String) -> Result<WorkflowId> {
+    caller.may_prompt()?;
+    let said = list::said(session)?.filter(|said| list::offers(None, Some(said)).words.is_some()).ok_or_else(ended)?;
     let workflow: WorkflowId = format!("goes-on-{}", &id.simple().to_string()[..12]).parse()?;
     if config.runner_of(&workflow)?.1.kind != RunnerKind::Claude {
         return Err(Error::conflict("the sessions of Claude Code go on by a runner of its kind alone", "claude --resume at a terminal"));
@@ -120,6 +119,10 @@ fn goes_on(mailbox: &Mailbox, config: &Config, caller: &Caller, id: Uuid, sessio
         note(mailbox, caller, "session_continued", format!("prompt {id} for session {session} is the task of {workflow}"));
     }
     Ok(workflow)
+}
+
+fn ended() -> Error {
+    Error::conflict("the session has ended or begun anew", "nothing was sent: look at the list of sessions")
 }
 
 /// Stops the turn of a session, or keeps the stop until its sender takes it.

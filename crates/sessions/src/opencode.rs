@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::codex::Doing;
 use askbox_mailbox::{Time, disk, layout};
 
-/// How long a process of opencode may be silent.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a process of opencode may be silent before it tells of its sessions, and before it has done something.
+const LISTS_WITHIN: Duration = Duration::from_secs(2);
+const DOES_WITHIN: Duration = Duration::from_secs(10);
 /// The longest reply, in bytes.
 const LONGEST: u64 = 16 << 20;
 /// The most processes that are asked.
@@ -43,38 +44,32 @@ struct Reply {
     data: Value,
 }
 
-/// The folder of the sockets. The plugin makes it.
-fn folder() -> Option<PathBuf> {
-    layout::state_folder().ok().map(|state| state.join("opencode"))
-}
-
-/// The sessions of all processes. A process that does not answer is left out, and the socket of one that is gone is removed.
+/// The sessions of all processes. Of one that is open in two, it is the one at work. A process that does not answer is left out, and the socket
+/// of one that is gone is removed.
 pub fn sessions() -> Vec<OpencodeSession> {
-    let Some(folder) = folder() else { return Vec::new() };
+    // The plugin makes the folder.
+    let Ok(folder) = layout::state_folder().map(|state| state.join("opencode")) else { return Vec::new() };
     let sockets = disk::entries(&folder).into_iter().flatten().flatten().take(MOST).map(|entry| folder.join(entry.name));
-    sockets.filter_map(|socket| of_process(&socket)).flatten().collect()
+    let mut all: Vec<_> = sockets.filter_map(|socket| of_process(&socket)).flatten().collect();
+    all.sort_by_key(|session| (session.id.clone(), session.doing() == Doing::Rests));
+    all.dedup_by(|other, first| other.id == first.id);
+    all
 }
 
 fn of_process(socket: &Path) -> Option<Vec<OpencodeSession>> {
-    match ask(socket, &json!({})) {
-        Ok(found) => {
-            let mut all: Vec<OpencodeSession> = serde_json::from_value(found).ok()?;
-            all.iter_mut().for_each(|session| session.socket = socket.to_owned());
-            Some(all)
-        }
-        Err(e) => {
-            if e.kind() == io::ErrorKind::ConnectionRefused {
-                let _ = disk::remove(socket);
-            }
-            None
-        }
+    let told = ask(socket, &json!({}), LISTS_WITHIN);
+    if told.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+        let _ = disk::remove(socket);
     }
+    let mut all: Vec<OpencodeSession> = serde_json::from_value(told.ok()?).ok()?;
+    all.iter_mut().for_each(|session| session.socket = socket.to_owned());
+    Some(all)
 }
 
-fn ask(socket: &Path, line: &Value) -> io::Result<Value> {
+fn ask(socket: &Path, line: &Value, within: Duration) -> io::Result<Value> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(within))?;
+    stream.set_write_timeout(Some(within))?;
     stream.write_all(format!("{line}\n").as_bytes())?;
     let reply: Reply = serde_json::from_reader(BufReader::new(stream.take(LONGEST)))?;
     if (200..300).contains(&reply.status) {
@@ -111,6 +106,7 @@ impl OpencodeSession {
     /// # Errors
     /// If its process does not answer in time, or refuses.
     pub fn call(&self, method: &str, what: &str, body: Value) -> io::Result<Value> {
-        ask(&self.socket, &json!({ "method": method, "path": format!("/session/{}/{what}", self.id), "body": body }))
+        let line = json!({ "method": method, "path": format!("/session/{}/{what}", self.id), "body": body });
+        ask(&self.socket, &line, DOES_WITHIN)
     }
 }

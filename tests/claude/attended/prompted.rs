@@ -33,7 +33,9 @@ fn sends_from(page: &Reply, session: &Attended<'_>, browser: &Browser, words: &s
     let form = page.body.split("class=\"answer prompt\"").nth(1).unwrap_or_else(|| panic!("no form: {}", page.text()));
     let prompt = form.split("name=\"prompt\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
     let token = page.hidden("form").expect("a token");
-    browser.post(&format!("/session/{}", session.session), &[("form", &token), ("prompt", prompt), ("words", words)])
+    let mut fields = vec![("form", token.as_str()), ("prompt", prompt), ("words", words)];
+    fields.extend(form.contains("name=\"ended\"").then_some(("ended", "1")));
+    browser.post(&format!("/session/{}", session.session), &fields)
 }
 
 #[track_caller]

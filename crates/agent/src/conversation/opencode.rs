@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::conversation::{Call, Conversation, LONGEST_ABOUT, LONGEST_MESSAGE, LONGEST_PART, Outcome, TELLING, Turn, What};
 use crate::conversation::{bounded, of_change};
@@ -42,6 +42,10 @@ struct Info {
     agent: Value,
     #[serde(default)]
     model: Value,
+    #[serde(default, rename = "providerID")]
+    provider: Value,
+    #[serde(default, rename = "modelID")]
+    model_of_answer: Value,
 }
 
 /// The messages that askbox can read, the newest last.
@@ -118,16 +122,21 @@ pub fn reached(messages: &[Message], id: &str, known: &str) -> (Reached, String)
     (reached, message.to_owned())
 }
 
-/// The mode and the model of the last words. opencode would take its own defaults, and so leave a mode that only plans.
-pub fn goes_on_with(messages: &[Message]) -> Option<(&Value, &Value)> {
-    let last = messages.iter().rfind(|message| message.info.role == "user" && message.info.agent.is_string())?;
-    Some((&last.info.agent, &last.info.model))
+/// The mode and the model of the last words, or of the last answer if that is long. opencode would take its own defaults, and so leave a mode
+/// that only plans.
+pub fn goes_on_with(messages: &[Message]) -> Option<(&Value, Value)> {
+    let last = |role: &str| {
+        let counts = |info: &Info| info.role == role && info.agent.is_string() && info.summary != true;
+        messages.iter().map(|message| &message.info).rfind(|info| counts(info))
+    };
+    let of_answer = |info: &Info| json!({ "providerID": info.provider, "modelID": info.model_of_answer });
+    let words = last("user").map(|info| (&info.agent, info.model.clone()));
+    words.or_else(|| last("assistant").map(|info| (&info.agent, of_answer(info))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn hour() -> Value {
         let user = |id: &str, parts: Value| {
@@ -137,6 +146,7 @@ mod tests {
         };
         let model = |parent: &str, more: Value, parts: Value| {
             let mut info = json!({"id": "a", "role": "assistant", "parentID": parent, "path": {"cwd": "/work/shop"},
+                "agent": "plan", "providerID": "p", "modelID": "m",
                 "time": {"created": 1_796_041_535_079_i64, "completed": 1_796_041_535_391_i64}});
             info.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             json!({"info": info, "parts": parts})
@@ -148,7 +158,7 @@ mod tests {
                 call("bash", json!({"status": "error", "input": {"command": "cargo test"}, "error": "1 failed"})),
                 call("edit", json!({"status": "completed", "input": {"filePath": "/a"}, "output": "ok", "metadata": {"diff": "-a\n+b"}}))])),
             model("m1", json!({}), json!([{"type": "text", "text": "Fixed."}])),
-            model("m1", json!({"summary": true}), json!([{"type": "compaction"}, {"type": "text", "text": "the summary"}])),
+            model("m1", json!({"summary": true, "agent": "compaction"}), json!([{"type": "compaction"}, {"type": "text", "text": "the summary"}])),
             user("m2", json!([{"type": "text", "text": "Go on.", "metadata": {"askbox": "ours"}}])),
             model("m2", json!({"error": {"name": "MessageAbortedError"}}), json!([call("bash", json!({"status": "running", "input": {}}))])),
             {"new": true},
@@ -186,6 +196,9 @@ mod tests {
         assert_eq!(reached(&all[..5], "ours", ""), (Reached::Given, "m2".into()));
         // The message itself is no longer among the last ones.
         assert_eq!(reached(&all[5..], "ours", "m2"), (Reached::Answered, "m2".into()));
-        assert_eq!(goes_on_with(&all).map(|(mode, _)| mode), Some(&json!("plan")));
+        assert_eq!(goes_on_with(&all), Some((&json!("plan"), json!({"providerID": "p", "modelID": "m"}))));
+        // The words of a long turn are no longer among the last messages, and a summary has a mode of its own.
+        assert_eq!(goes_on_with(&all[1..4]), Some((&json!("plan"), json!({"providerID": "p", "modelID": "m"}))));
+        assert_eq!(goes_on_with(&all[3..4]), None);
     }
 }

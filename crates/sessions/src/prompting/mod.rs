@@ -241,8 +241,3 @@ impl Sender {
         }
     }
 }
-
-/// True if words claim a permission mode, which only a session of Claude Code may attest.
-pub fn claims_a_mode(words: &str) -> bool {
-    words.to_ascii_lowercase().contains("from-mode")
-}

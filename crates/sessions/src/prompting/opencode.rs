@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::codex::Doing;
 use crate::opencode::{self, OpencodeSession};
-use crate::prompting::{ANOTHERS, FRESH, LOOK, SOON, is_over, is_within};
+use crate::prompting::{ANOTHERS, FRESH, LATER, LOOK, LOOKED_FOR, SOON, is_over, is_within};
 use askbox_agent::conversation::opencode::{OURS, goes_on_with, messages, reached};
 use askbox_mailbox::prompts::{self, Found, Place, Prompt, Reached};
 use askbox_mailbox::{Mailbox, Result, text, time};
@@ -34,19 +34,23 @@ pub(super) fn work(mailbox: &Mailbox, open: Vec<Found>) -> Duration {
     let looked: Vec<_> = sent.into_iter().map(|(id, _, prompt)| (id, look(&live, id, &prompt), prompt)).collect();
     // A step in the middle of a turn is complete too, so the turn is over only if the session rests after that.
     let live = if looked.is_empty() { live } else { opencode::sessions() };
-    let (mut at_work, mut is_fresh) = (BTreeSet::new(), false);
+    let (mut at_work, mut is_fresh, mut is_live) = (BTreeSet::new(), false, !looked.is_empty());
     for (id, (now, message), mut prompt) in looked {
         let session = of(&live, &prompt.session);
         let rests = session.is_none_or(|session| session.doing() == Doing::Rests);
         let (now, why) = match now {
-            Reached::Answered if !rests => (Reached::TakenUp, ""),
-            Reached::TakenUp if session.is_none() => (Reached::Answered, "opencode has ended"),
-            Reached::Given if rests && !is_within(&prompt, BEGINS_WITHIN) => (Reached::NotArrived, UNREAD),
-            Reached::Nothing if session.is_none() || !is_within(&prompt, ARRIVES_WITHIN) => (Reached::NotArrived, LOOK),
-            now => (now, ""),
+            Reached::Answered if !rests => (Reached::TakenUp, String::new()),
+            // A process that is busy may be silent for a while.
+            Reached::TakenUp if session.is_none() && !is_within(&prompt, LOOKED_FOR) => {
+                (Reached::Answered, "opencode has ended".to_owned())
+            }
+            Reached::Given if rests && !is_within(&prompt, BEGINS_WITHIN) => (Reached::NotArrived, UNREAD.to_owned()),
+            Reached::Nothing if !is_within(&prompt, ARRIVES_WITHIN) => (Reached::NotArrived, LOOK.to_owned()),
+            now if now == prompt.reached => (now, prompt.why.clone()),
+            now => (now, String::new()),
         };
         prompt.turn = message;
-        log::ok(prompts::reach(mailbox, id, &mut prompt, now, why));
+        log::ok(prompts::reach(mailbox, id, &mut prompt, now, &why));
         is_fresh |= is_within(&prompt, FRESH);
         if !is_over(&prompt) && now != Reached::NotArrived {
             at_work.insert(prompt.session);
@@ -54,6 +58,7 @@ pub(super) fn work(mailbox: &Mailbox, open: Vec<Found>) -> Duration {
     }
     for (id, _, prompt) in kept {
         let session = of(&live, &prompt.session);
+        is_live |= session.is_some();
         let done = match session {
             _ if prompt.stops => stop(mailbox, id, prompt, session),
             // One prompt at a time: the rest can still be taken back.
@@ -65,7 +70,11 @@ pub(super) fn work(mailbox: &Mailbox, open: Vec<Found>) -> Duration {
         is_fresh = true;
         log::ok(done);
     }
-    if is_fresh { SOON } else { ANOTHERS }
+    match is_live {
+        _ if is_fresh => SOON,
+        true => ANOTHERS,
+        false => LATER,
+    }
 }
 
 fn of<'a>(live: &'a [OpencodeSession], id: &str) -> Option<&'a OpencodeSession> {

@@ -49,7 +49,8 @@ fn does<T>(visit: &Visit, session: &str, posted: &Posted, act: impl FnOnce(&Mail
 pub fn send(visit: &Visit, (Path(session), Extension(posted)): Form) -> Result<Response> {
     let words = posted.get("words").unwrap_or_default();
     let config = visit.site.context.config()?;
-    let (id, run) = does(visit, &session, &posted, |mailbox, caller, id| given::send(mailbox, &config, caller, id, &session, words))?;
+    let if_ended = posted.get("ended").map(|_| &config);
+    let (id, run) = does(visit, &session, &posted, |mailbox, caller, id| given::send(mailbox, caller, id, &session, words, if_ended))?;
     Ok(visit.go_to(&run.map_or_else(|| format!("/session/{session}?sent={id}"), |run| format!("/run/{run}"))))
 }
 

@@ -46,6 +46,7 @@ struct SessionPage<'a> {
     /// The ids of the next prompt, and of a stop.
     next: Uuid,
     stop: Uuid,
+    has_ended: bool,
     /// True if the last one was sent just now, so that its draft is not needed any more.
     is_sent: bool,
 }
@@ -108,7 +109,10 @@ pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, 
     let prompts = prompt::of_session(visit, &id, session.as_ref(), &headers);
     let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
     let (branch, is_cut, next, stop) = (said.branch, said.is_cut, Uuid::new_v4(), Uuid::new_v4());
-    Ok(reply::html(StatusCode::OK, &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, offers, next, stop, is_sent }))
+    Ok(reply::html(
+        StatusCode::OK,
+        &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, offers, next, stop, has_ended: session.is_none(), is_sent },
+    ))
 }
 
 fn ago(at: Option<Time>) -> String {
