@@ -13,7 +13,7 @@ use crate::codex::Doing;
 use askbox_mailbox::{Time, disk, layout};
 
 /// How long a process of opencode may be silent before it tells of its sessions, and before it has done something.
-const LISTS_WITHIN: Duration = Duration::from_secs(2);
+const LISTS_WITHIN: Duration = Duration::from_secs(5);
 const DOES_WITHIN: Duration = Duration::from_secs(10);
 /// The longest reply, in bytes.
 const LONGEST: u64 = 16 << 20;
