@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -12,11 +11,9 @@ use askbox_agent::sessions::{self, Doing, Found, Need, Program};
 use askbox_cli::{Common, columns, fitted, program};
 use askbox_mailbox::dialogs::{self, Dialog};
 use askbox_mailbox::overview::waiting;
+use askbox_mailbox::prompts::Agent;
 use askbox_mailbox::{Error, Mailbox, Result, Time, WorkflowId, text, time};
-use askbox_sessions::codex::{self, CodexSession, Doing as OfCodex};
-
-/// How long Codex's daemon may take to list its sessions.
-const PATIENCE: Duration = Duration::from_secs(1);
+use askbox_sessions::codex::Doing as OfPerson;
 
 /// The questions of dialogs that wait, by the id of their session.
 type Waiting = HashMap<String, Vec<WorkflowId>>;
@@ -44,12 +41,13 @@ pub fn run(args: &Common) -> Result<u8> {
         None => (Waiting::new(), Vec::new()),
     };
     let mut found: Vec<Listed> = sessions::claude::all(&folder).into_iter().map(Listed::of_claude).collect();
-    let mut programs = "Claude Code, Codex, Copilot, Kimi or Qwen";
-    match codex::sessions(PATIENCE) {
-        Ok(sessions) => found.extend(sessions.into_iter().flatten().map(Listed::of_codex)),
+    let mut programs = "Claude Code, Codex, opencode, Copilot, Kimi or Qwen";
+    found.extend(askbox_sessions::of_opencode().into_iter().map(Listed::of_session));
+    match askbox_sessions::of_codex() {
+        Ok(sessions) => found.extend(sessions.into_iter().map(Listed::of_session)),
         Err(error) => {
             program::say(&format!("the sessions of Codex are not listed: {error}\n"));
-            programs = "Claude Code, Copilot, Kimi or Qwen";
+            programs = "Claude Code, opencode, Copilot, Kimi or Qwen";
         }
     }
     found.extend(Program::ALL.into_iter().flat_map(of_other));
@@ -109,19 +107,19 @@ impl Listed {
         }
     }
 
-    /// Claude Code's words for a status serve for Codex as well.
-    fn of_codex(session: CodexSession) -> Self {
-        let (status, does) = match session.doing {
-            OfCodex::Waits => ("waiting", "waits at its terminal"),
-            OfCodex::Works => ("busy", "busy"),
-            OfCodex::Rests => ("idle", "idle"),
+    /// Claude Code's words for a status serve for Codex and opencode as well.
+    fn of_session(session: askbox_sessions::Session) -> Self {
+        let status = match session.doing {
+            Some(OfPerson::Waits) => "waiting",
+            Some(OfPerson::Works) => "busy",
+            Some(OfPerson::Rests) | None => "idle",
         };
         Self {
-            program: "codex",
+            program: if session.agent == Agent::Codex { "codex" } else { "opencode" },
             title: session.title,
             since: session.since,
-            is_waiting: session.doing == OfCodex::Waits,
-            does: does.into(),
+            is_waiting: session.doing == Some(OfPerson::Waits),
+            does: session.does,
             fields: json!({ "status": status }),
             id: session.id,
             cwd: session.cwd,

@@ -238,7 +238,7 @@ fn a_daemon_of_codex_that_hangs_holds_no_list_up() {
         assert!(outcome.code() == 0 && outcome.stderr.contains(says), "{}", outcome.words());
         assert!(then.elapsed().as_secs() < 20, "{:?}", then.elapsed());
     };
-    lists("no session of Claude Code, Codex, Copilot, Kimi or Qwen runs here");
+    lists("no session of Claude Code, Codex, opencode, Copilot, Kimi or Qwen runs here");
     assert!(!world.home().join(".codex").exists(), "no daemon was started");
     let silent = "the sessions of Codex are not listed: codex's daemon has not answered within 1 s";
     // It answers no request.

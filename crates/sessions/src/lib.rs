@@ -27,5 +27,6 @@ mod session;
 
 pub use list::{all, folders, of_id, offers, project, said, unsent_because};
 pub use of_claude::file as file_of_claude;
-pub use of_codex::file as file_of_codex;
+pub use of_codex::{all as of_codex, file as file_of_codex};
+pub use of_opencode::all as of_opencode;
 pub use session::{Offers, Said, Session};

@@ -24,7 +24,11 @@ pub(super) fn may_be(id: &str) -> bool {
     id.parse::<SessionId>().is_ok()
 }
 
-pub(super) fn all() -> Result<Vec<Session>> {
+/// The sessions of Codex that its daemon has loaded.
+///
+/// # Errors
+/// If the daemon does not answer in time, or not as expected.
+pub fn all() -> Result<Vec<Session>> {
     // Without a socket no daemon runs.
     if !codex::folder().is_some_and(|folder| disk::exists(codex::socket_in(&folder))) {
         return Ok(Vec::new());

@@ -23,7 +23,8 @@ pub(super) fn may_be(id: &str) -> bool {
     id.starts_with("ses_")
 }
 
-pub(super) fn all() -> Vec<Session> {
+/// The sessions of opencode, as far as its processes answer in time.
+pub fn all() -> Vec<Session> {
     opencode::sessions().into_iter().map(seen).collect()
 }
 

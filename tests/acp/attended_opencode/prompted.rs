@@ -23,6 +23,8 @@ impl Attended {
         let page = SessionPage { browser, session: link };
         page.shows("hello there");
         page.shows("idle");
+        let listed = self.world.ok("askbox", &["sessions"]);
+        assert!(listed.contains("opencode") && listed.contains("idle"), "{listed}");
         self.api.on("Go on now.", json!([{"text": "went on"}]));
         (terminal, watcher, served, page)
     }
