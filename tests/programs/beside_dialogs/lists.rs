@@ -152,7 +152,11 @@ mod promises {
         let mut world = world();
         world.set_env(&[("CLAUDE_CONFIG_DIR", world.path("config").display().to_string().as_str())]);
         assert!(
-            world.run("askbox", &["sessions"]).ok().words().contains("no session of Claude Code, Codex, opencode, Copilot, Kimi or Qwen runs here")
+            world
+                .run("askbox", &["sessions"])
+                .ok()
+                .words()
+                .contains("no session of Claude Code, Codex, opencode, Copilot, Kimi or Qwen runs here")
         );
         let (_hook, id) = asking(&world);
         let write = |process: u32, session: &str, status: &str| {
