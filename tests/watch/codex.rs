@@ -240,7 +240,7 @@ fn a_daemon_of_codex_that_hangs_holds_no_list_up() {
     };
     lists("no session of Claude Code, Codex, opencode, Copilot, Kimi or Qwen runs here");
     assert!(!world.home().join(".codex").exists(), "no daemon was started");
-    let silent = "the sessions of Codex are not listed: codex's daemon has not answered within 1 s";
+    let silent = "the sessions of Codex are not listed: codex's daemon has not answered within 2 s";
     // It answers no request.
     let daemon = Daemon::start(world.home());
     daemon.is_mute();
