@@ -37,7 +37,7 @@ fn without_chord(key: KeyEvent) -> KeyEvent {
 }
 
 /// The letters that do something in the list, and among the answered questions.
-const KEYS_OF_LIST: &str = "?mkjgG/ dubsq";
+const KEYS_OF_LIST: &str = "?mkjgG/ dubSq";
 const KEYS_OF_OUTCOMES: &str = "?mkjuq";
 
 /// The length of a page of the answered rounds and of a log, in rows.
@@ -253,7 +253,7 @@ impl App<'_> {
             KeyCode::Home | KeyCode::Char('g') => self.waiting.choose_end(false),
             KeyCode::End | KeyCode::Char('G') => self.waiting.choose_end(true),
             KeyCode::Tab => self.show_outcomes(),
-            KeyCode::Char('s') if !is_in_a_word => return Wish::Sessions,
+            KeyCode::Char('S') if !is_in_a_word => return Wish::Sessions,
             KeyCode::Char('/') => self.ask(Purpose::Filter, None),
             KeyCode::Char(' ') => {
                 self.waiting.mark_chosen();

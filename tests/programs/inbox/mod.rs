@@ -56,7 +56,8 @@ fn process(world: &World) -> i32 {
 /// Kills the inbox, and gives the terminal back to the shell: raw mode is still on.
 fn kill_inbox(world: &World, terminal: &Terminal<'_>) {
     kill(process(world));
-    terminal.see("left=137");
+    // The words may go on in the next line.
+    terminal.see("=137");
     terminal.press(&["clear; stty sane; echo sane=$?", "C-j"]);
     terminal.see("sane=0");
 }

@@ -35,8 +35,8 @@ i prompt · x stop · q back · ? help · enter results · pgup older · G the n
 /// Opens the inbox, and in it the only session.
 fn open_session(terminal: &Terminal<'_>) -> String {
     terminal.press(&["clear; askbox inbox; echo left=$?", "Enter"]);
-    terminal.see("s sessions");
-    terminal.press(&["s"]);
+    terminal.see("S sessions");
+    terminal.press(&["S"]);
     terminal.see("> shop-7f");
     terminal.press(&["Enter"]);
     terminal.see("The tax was wrong.")

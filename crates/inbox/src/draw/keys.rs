@@ -74,7 +74,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
             vec![("d", "decline the marked"), ("?", "help"), ("space", "mark"), ("esc", "unmark all"), ("enter", "open")]
         }
         Place::List if app.waiting.shown.is_empty() => {
-            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter"), ("s", "sessions")])
+            with_undo(app, 2, vec![("tab", "answered"), ("?", "help"), ("q", "quit"), ("/", "filter"), ("S", "sessions")])
         }
         Place::List => {
             let keys = [
@@ -85,7 +85,7 @@ fn keys(app: &App<'_>) -> Vec<Key> {
                 ("tab", "answered"),
                 ("space", "mark"),
                 ("d", "decline"),
-                ("s", "sessions"),
+                ("S", "sessions"),
             ];
             with_undo(app, 2, keys.into())
         }

@@ -235,7 +235,7 @@ u u      take the last answer back
 /        words, project:NAME, by:NAME,
          priority:N, is:live, host:NAME
 tab      the answered; enter: the log
-s        sessions; enter: one of them
+S        sessions; enter: one of them
 i x u    its prompt, its stop, back
 q        leave; ctrl-c from anywhere";
 
