@@ -263,7 +263,7 @@ pub fn take(mailbox: &Mailbox, id: Uuid) -> Result<bool> {
     moved(mailbox, id, Place::Sent)
 }
 
-/// Takes a kept prompt for sending, as [`take`] does, and says so in it and in the audit.
+/// Takes a kept prompt for sending, as [`take`] does. The prompt and the audit then have the time.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses. Nothing may be sent then.

@@ -133,7 +133,6 @@ pub fn stop(mailbox: &Mailbox, caller: &Caller, id: Uuid, session: &str) -> Resu
     let found = list::of_id(mailbox, session)?.filter(|session| session.offers.stop.is_some());
     let found = found.ok_or_else(|| Error::conflict("the session has nothing to stop", "look at the session"))?;
     if let Some(workflow) = found.run {
-        caller.may_prompt()?;
         let by = caller.by().to_owned();
         let stop = Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false };
         return stop::send(mailbox, &workflow, &stop).map(drop);

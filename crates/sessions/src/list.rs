@@ -60,7 +60,7 @@ pub fn said(id: &str) -> Result<Option<Said>> {
     }
 }
 
-/// What a person can do with a session, or with one that has ended.
+/// The offers of a session that is live, or has ended.
 pub fn offers(session: Option<&Session>, said: Option<&Said>) -> Offers {
     let of_ended = || Offers { words: said.filter(|said| said.agent == Agent::Claude).map(|_| of_claude::ENDED), stop: None };
     session.map_or_else(of_ended, |session| session.offers)

@@ -14,7 +14,7 @@ const WORDS: &str = "Claude Code reads it as another session's message. It appro
 
 const STOP: &str = "It stops before its next tool call, by askbox's plugin. At once: only Esc at its terminal.";
 
-/// What becomes of words for a session that has ended.
+/// The offer of a session that has ended.
 pub(super) const ENDED: &str =
     "It has ended. Your words start a run of askbox in a copy of it, without a terminal, and with what runs may do.";
 

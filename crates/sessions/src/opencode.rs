@@ -1,5 +1,5 @@
-//! Speaks with askbox's plugin in each process of opencode, which listens nowhere itself: a line of JSON there and one back, by a socket of
-//! the plugin in askbox's folder for state (measured with 1.18.33).
+//! Speaks with askbox's plugin in each process of opencode: a line of JSON there and one back. The socket is the plugin's, in askbox's folder
+//! for state, because opencode itself listens nowhere (measured with 1.18.33).
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -44,8 +44,8 @@ struct Reply {
     data: Value,
 }
 
-/// The sessions of all processes. Of one that is open in two, it is the one at work. A process that does not answer is left out, and the socket
-/// of one that is gone is removed.
+/// The sessions of all processes. If two processes have the same session, the one at work counts. A silent process is left out. The socket of
+/// a process that is gone is removed.
 pub fn sessions() -> Vec<OpencodeSession> {
     // The plugin makes the folder.
     let Ok(folder) = layout::state_folder().map(|state| state.join("opencode")) else { return Vec::new() };

@@ -1,5 +1,5 @@
 //! The end of a conversation of opencode, from the messages that its API tells (measured with 1.18.33), and how far words from outside have
-//! come in it. What the model thinks is never shown.
+//! come in it. Thinking is never shown.
 
 use std::path::PathBuf;
 

@@ -39,7 +39,7 @@ const ANOTHERS: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(15);
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What a person does about a prompt that has not arrived.
+/// The advice about a prompt that has not arrived.
 const LOOK: &str = "look before you send it again";
 
 /// A reason to look.

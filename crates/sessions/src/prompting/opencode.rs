@@ -22,7 +22,7 @@ const ARRIVES_WITHIN: TimeDelta = TimeDelta::seconds(15);
 const BEGINS_WITHIN: TimeDelta = TimeDelta::seconds(5);
 /// A stop that is older stops nothing: its turn may be over.
 const LATE: TimeDelta = TimeDelta::seconds(15);
-/// The most messages that are looked at.
+/// The most messages of one look.
 const MOST: usize = 20;
 
 const UNREAD: &str = "its turn was stopped before the model read it: send it again";
