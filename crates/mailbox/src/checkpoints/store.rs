@@ -220,7 +220,9 @@ pub fn keep_copy(mailbox: &Mailbox, question: &Question) -> Result<()> {
             return Ok(());
         }
         let document = read_named(mailbox, path, &question.workflow_id).map_err(|e| gone(path, e))?;
-        if holds_another_answer(&copy, &document) {
+        // A person wrote an answer into the copy by hand.
+        let is_other = |copy: &Checkpoint| copy.user_answer.is_some() && copy.user_answer != document.typed.user_answer;
+        if read(&copy).is_ok_and(|copy| is_other(&copy.typed)) {
             return Ok(());
         }
         if modified(path) == time {
@@ -237,11 +239,6 @@ fn gone(path: &Path, error: Error) -> Error {
         return error;
     }
     Error::not_found(format!("the checkpoint {} was removed while it was being copied", path.display()), "save it, and post again")
-}
-
-/// True if the copy holds an answer that the original does not hold: a person wrote it there by hand.
-fn holds_another_answer(copy: &Path, original: &CheckpointDocument) -> bool {
-    read(copy).is_ok_and(|copy| copy.typed.user_answer.is_some() && copy.typed.user_answer != original.typed.user_answer)
 }
 
 fn is_temporary(path: &Path) -> bool {

@@ -15,7 +15,7 @@ pub struct Facts {
     pub answered: &'static str,
     /// The tools whose model reads a person's remark beside an allowance: the hook behind the call tells it. The reason of a refusal reaches
     /// each model.
-    reads_remarks: &'static [&'static str],
+    pub(crate) reads_remarks: &'static [&'static str],
     /// True if a session that has not got its answer puts the same request once more, to a new process beside it. The receipt of a program
     /// that does not is in the session's transcript.
     pub asks_again: bool,
@@ -71,10 +71,5 @@ impl Facts {
     /// The reason why a question is withdrawn if nobody waits beside its dialog any more.
     pub fn is_gone(&self) -> String {
         format!("the {} beside its dialog is gone: the session has ended, or still shows its dialog", self.beside)
-    }
-
-    /// True if a remark beside the allowance of a call of this tool reaches the model.
-    pub fn takes_a_remark(&self, tool: &str) -> bool {
-        self.reads_remarks.contains(&tool)
     }
 }

@@ -62,11 +62,6 @@ impl On {
         }
     }
 
-    /// True if the decision is about a question exactly as it was shown.
-    fn names_what_was_shown(self) -> bool {
-        matches!(self, Self::Shown(..) | Self::Text(..))
-    }
-
     /// Checks that the waiting question is the one that the decision is about.
     fn check(self, round: &RoundId, question: &Question) -> Result<()> {
         let workflow = &round.workflow;
@@ -135,7 +130,7 @@ impl<'a> Decision<'a> {
     /// the call that was seen.
     pub fn may_be_made(&self, address: &str, question: &Question, reply: &Answer) -> Result<()> {
         self.caller.may_decide(question)?;
-        if question.approval.is_some() && (reply.value.is_some() || reply.always) && !self.on.names_what_was_shown() {
+        if question.approval.is_some() && (reply.value.is_some() || reply.always) && !matches!(self.on, On::Shown(..) | On::Text(..)) {
             return Err(Error::usage(
                 format!("{address} asks whether a tool call may be made, and this does not say which call you have seen"),
                 ("look at it; the last lines are the commands to copy", format!("ask-answer show {address}")),

@@ -147,19 +147,15 @@ fn if_over(mailbox: &Mailbox, path: &Path, document: &QuestionDocument, round: &
     if document.typed.round().is_none() || !round::is_claimed_or_closed(mailbox, round) {
         return Ok(None);
     }
-    if was_claimed_with(mailbox, round, document) {
+    // It was claimed with this same answer. The move out of `answered/` is not synced, so a power cut can bring the file back.
+    let has_answer = |claimed: QuestionDocument| claimed.typed.answer == document.typed.answer;
+    if document.typed.answer.is_some() && round::claimed_or_closed(mailbox, round).any(has_answer) {
         disk::untouch(path)?;
         return Ok(Some(Adopted::Nothing));
     }
     let reason = format!("its question_id {} names a round that was claimed or closed before", round.question);
     quarantine(mailbox, path, round.workflow.file_name(), &reason)?;
     Ok(Some(Adopted::Quarantined))
-}
-
-/// True if the round was claimed with this same answer. The move out of `answered/` is not synced, so a power cut can bring the
-/// file back.
-fn was_claimed_with(mailbox: &Mailbox, round: &RoundId, document: &QuestionDocument) -> bool {
-    document.typed.answer.is_some() && round::claimed_or_closed(mailbox, round).any(|claimed| claimed.typed.answer == document.typed.answer)
 }
 
 /// Moves the question of an answer that was taken back to `pending/`, or to quarantine if another file is there.

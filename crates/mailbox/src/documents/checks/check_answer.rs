@@ -312,7 +312,7 @@ fn words(question: &Question, reply: &Answer) -> Result<()> {
     }
     // The remark is told behind the call, which is known by its id.
     let call = question.tool_call.as_ref().filter(|call| call.told_id().is_some());
-    if reply.outcome != Outcome::Answered || call.is_some_and(|call| Facts::of(question).takes_a_remark(&call.name)) {
+    if reply.outcome != Outcome::Answered || call.is_some_and(|call| Facts::of(question).reads_remarks.contains(&&*call.name)) {
         return Ok(());
     }
     let fix = ("allow it without words, or refuse it with them", format!("ask-answer decline {} --note WORDS", question.workflow_id));

@@ -1,10 +1,11 @@
 //! Checks whether a question is valid. Errors name the field and say how to correct it.
 
 use crate::documents::checks::check_answer::{self, Given};
+use crate::documents::fields::approval::{Editable, shown_field};
 use crate::documents::fields::live::EXIT_PLAN_MODE;
 use crate::documents::fields::tool_call::{ASK_USER_QUESTION, QUESTION, REQUEST_USER_INPUT};
 use crate::documents::fields::{approval, approval_text, attachment};
-use crate::{Error, Kind, OnExpiry, Question, Result, ToolCall};
+use crate::{Error, Kind, OnExpiry, Question, Result, ToolCall, text};
 
 /// The largest number of questions in one batch.
 pub const MAX_PARTS: usize = 64;
@@ -132,8 +133,10 @@ fn check_approval(asked: &Question, shown: &str) -> Result<()> {
     }
     // The person would change another text than the one that they read.
     let is_diff = ["Edit", "Write"].contains(&approval.tool.as_str());
-    let is_shown = |editable: &approval::Editable| editable.is_shown_in(shown) || is_diff && editable.is_in_diff_of(shown);
-    if approval.editable.as_ref().is_some_and(|editable| !is_shown(editable)) && !shows_its_plan(asked, approval) {
+    let is_in_diff = |text: &str| is_diff && text.split(['\n', '\r']).all(|line| shown.contains(&text::visible(line)));
+    let is_field = |editable: &Editable| format!("{shown}\n").contains(&format!("\n{}", shown_field(&editable.field, &editable.text)));
+    let is_hidden = |editable: &Editable| !is_field(editable) && !is_in_diff(&editable.text);
+    if approval.editable.as_ref().is_some_and(is_hidden) && !shows_its_plan(asked, approval) {
         return wrong("approval", "has an editable text that the question does not show");
     }
     // The options must have askbox's own words: other words could say the opposite of what the option does.

@@ -26,18 +26,6 @@ pub struct Editable {
     pub text: String,
 }
 
-impl Editable {
-    /// True if this text of a question shows the field with exactly this text.
-    pub(in crate::documents) fn is_shown_in(&self, question: &str) -> bool {
-        format!("{question}\n").contains(&format!("\n{}", shown_field(&self.field, &self.text)))
-    }
-
-    /// True if each line of the text stands in this text of a question, which shows a change of a file as a diff.
-    pub(in crate::documents) fn is_in_diff_of(&self, question: &str) -> bool {
-        self.text.split(['\n', '\r']).all(|line| question.contains(&text::visible(line)))
-    }
-}
-
 /// Returns the lines in which a question shows one field of the input of a call. They are indented, so that none of them looks like a line
 /// of askbox.
 pub fn shown_field(name: &str, value: &str) -> String {
