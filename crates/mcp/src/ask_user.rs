@@ -98,9 +98,12 @@ pub(super) fn ask_for_a_task(desk: &Desk, arguments: &Map<String, Value>) -> Res
 fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_given_up: impl Fn() -> bool) -> Result<ToolReply> {
     let policy = desk.config_now()?.answers.policy();
     let end = Instant::now() + desk.config.wait.0;
+    // The workflow waits for the answer to another question, as if an agent calls `ask_user` twice at once.
+    let is_other = |round: Round| !post::has_same_words(&round.document.typed, &document.typed);
+    let asks_other = || round::latest(mailbox, &document.typed.workflow_id).is_none_or(is_other);
     let waiter = loop {
         match inline::begin(mailbox, &document.typed.workflow_id) {
-            Err(Error::Conflict { .. }) if Instant::now() < end && !is_given_up() && asks_something_else(mailbox, &document.typed) => {
+            Err(Error::Conflict { .. }) if Instant::now() < end && !is_given_up() && asks_other() => {
                 std::thread::sleep(SLICE);
             }
             other => break other.map_err(in_words_of_a_tool)?,
@@ -129,11 +132,6 @@ fn post_and_wait(desk: &Desk, mailbox: &Mailbox, document: QuestionDocument, is_
             _ => return Ok(ToolReply::Text(posted(desk, mailbox, held.round())?)),
         }
     }
-}
-
-/// True if the workflow waits for the answer to another question, as if an agent calls `ask_user` twice at once.
-fn asks_something_else(mailbox: &Mailbox, question: &Question) -> bool {
-    round::latest(mailbox, &question.workflow_id).is_none_or(|round| !post::has_same_words(&round.document.typed, question))
 }
 
 /// Tells the asker what to do now that nobody has answered.

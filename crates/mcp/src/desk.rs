@@ -29,13 +29,13 @@ pub(super) struct Desk {
 
 /// The questions that this process has asked.
 #[derive(Debug, Default)]
-struct AskedHere {
+pub(super) struct AskedHere {
     /// The workflow ids that were made here for calls without one, by a hash of their arguments. So a repeated call asks for the same
     /// workflow.
     unnamed: HashMap<Uuid, WorkflowId>,
     rounds: HashMap<RoundId, Asked>,
     /// The questions whose form the client's user has left without an answer.
-    in_vain: HashSet<RoundId>,
+    pub(super) in_vain: HashSet<RoundId>,
 }
 
 impl Desk {
@@ -65,11 +65,6 @@ impl Desk {
             known.unnamed.clear();
         }
         Ok(known.unnamed.entry(content).or_insert_with(WorkflowId::generate).clone())
-    }
-
-    /// True if the client's user has left the form of this question without an answer.
-    pub(super) fn was_shown_in_vain(&self, asked: &RoundId) -> bool {
-        self.known().in_vain.contains(asked)
     }
 
     /// Notes that the client's user has left the form of this question without an answer.
@@ -107,7 +102,7 @@ impl Desk {
         self.known().rounds.contains_key(round) || session.is_some() && session == question.session_id
     }
 
-    fn known(&self) -> MutexGuard<'_, AskedHere> {
+    pub(super) fn known(&self) -> MutexGuard<'_, AskedHere> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

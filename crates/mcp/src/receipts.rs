@@ -3,15 +3,15 @@
 //! written, the round stays claimed by a process that is gone, and a watcher starts an agent with the answer.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::RoleServer;
 use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
-use askbox_mailbox::Mailbox;
 use askbox_mailbox::platform::ancestry::NearestAgent;
+use askbox_mailbox::{Mailbox, thread};
 use askbox_run::claim::heard::{self, Sign};
 use askbox_run::claim::{Claim, OnRecord};
 
@@ -53,12 +53,7 @@ impl Receipts {
 
     /// Notes that the reply to this request carries the answer, and that its agent's transcript shows it by this sign.
     pub(super) fn expect(&self, request: RequestId, taken: Taken, sign: Sign) {
-        self.on_their_way.lock().unwrap_or_else(PoisonError::into_inner).insert(request, (taken, sign));
-    }
-
-    /// Returns the answer that the reply to this request carries.
-    fn carried_by(&self, request: &RequestId) -> Option<(Taken, Sign)> {
-        self.on_their_way.lock().unwrap_or_else(PoisonError::into_inner).remove(request)
+        thread::locked(&self.on_their_way).insert(request, (taken, sign));
     }
 }
 
@@ -79,7 +74,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Receipted<T> {
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let request = if let JsonRpcMessage::Response(response) = &item { Some(response.id.clone()) } else { None };
-        let taken = request.and_then(|id| self.receipts.carried_by(&id));
+        let taken = request.and_then(|id| thread::locked(&self.receipts.on_their_way).remove(&id));
         let agent = self.receipts.agent;
         let written = self.inner.send(item);
         async move {

@@ -78,7 +78,8 @@ impl ServerHandler for Server {
         let given_up = context.ct.clone();
         let arguments = request.arguments.unwrap_or_default();
         // Inside a run of askbox a task is useless: nobody polls it once the turn has ended.
-        if request.name == tools::ASK_USER && knows_tasks(&context) && program::env("ASKBOX_RUN").is_none() {
+        let knows_tasks = context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        if request.name == tools::ASK_USER && knows_tasks && program::env("ASKBOX_RUN").is_none() {
             return Ok(match in_a_thread(move || task::ask(&desk, &arguments)).await? {
                 Ok(task) => task.into(),
                 Err(e) => refused(&e),
@@ -143,10 +144,6 @@ fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
         .client_capabilities()
         .and_then(|capabilities| capabilities.elicitation)
         .is_some_and(|elicitation| elicitation.url.is_none() || elicitation.form.is_some())
-}
-
-fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
 }
 
 /// Runs work that reads and writes files.

@@ -55,7 +55,7 @@ pub(super) fn look(desk: &Desk, id: &str, shows_forms: bool) -> Result<(Detailed
         QuestionState::Answered(question) | QuestionState::Over(question, _) if !is_ours(&question) => {
             (said(&question, ask_user::changed(&asked.workflow)), None)
         }
-        QuestionState::Waits(question) if shows_forms && desk.config.answer && !desk.was_shown_in_vain(&asked) => {
+        QuestionState::Waits(question) if shows_forms && desk.config.answer && !desk.known().in_vain.contains(&asked) => {
             let task = task(&asked, &question, TaskStatus::InputRequired);
             match form::of(&question, asked.question) {
                 Some(input_requests) => (DetailedTask::new(task, TaskPayload::InputRequired { input_requests }), None),

@@ -16,6 +16,7 @@ use askbox_agent::stream::bounded::{NAME, head};
 use askbox_agent::stream::ledger::{Ledger, RESULT_TEXT};
 use askbox_agent::{EventKind, StreamItem};
 use askbox_mailbox::Untrusted;
+use askbox_mailbox::documents::fields::tool_call::{NEED_NO_APPROVAL, SERVER};
 
 /// The most calls that are remembered. The oldest is forgotten first.
 const REMEMBERED: usize = 256;
@@ -212,7 +213,7 @@ impl OpenCalls {
     pub(super) fn is_own_tool(&self, call: &Call) -> bool {
         let is_certain = !self.all_are_cut && !call.is_cut && call.changes.is_empty();
         let name = call.mcp_name(self.agent.mcp_names).filter(|_| is_certain);
-        name.is_some_and(|name| own_server::needs_no_approval(&name))
+        name.is_some_and(|name| NEED_NO_APPROVAL.iter().any(|tool| name == own_server::name_of_tool(SERVER, tool)))
     }
 
     /// True if the agent has said what the call is to do, and all of it was read. A title is the agent's own summary, and nobody can decide

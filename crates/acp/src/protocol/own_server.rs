@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use askbox_agent::claude::CONFIG_DIR;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
-use askbox_mailbox::documents::fields::tool_call::{NEED_NO_APPROVAL, SERVER};
+use askbox_mailbox::documents::fields::tool_call::SERVER;
 use askbox_mailbox::documents::fields::trace::{TRACEPARENT, TRACESTATE};
 use askbox_run::fence::request::FENCE;
 use askbox_run::programs;
@@ -61,9 +61,4 @@ impl std::fmt::Debug for OwnServer {
 /// The name of an MCP tool in the rules of the configuration.
 pub(super) fn name_of_tool(server: &str, tool: &str) -> String {
     format!("mcp__{server}__{tool}")
-}
-
-/// True if this is the name of a tool of askbox that asks, saves a state or looks.
-pub(super) fn needs_no_approval(name: &str) -> bool {
-    NEED_NO_APPROVAL.iter().any(|tool| name == name_of_tool(SERVER, tool))
 }
