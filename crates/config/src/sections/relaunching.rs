@@ -63,11 +63,6 @@ section! {
 }
 
 impl Relaunch {
-    /// The longest pause between two attempts. While the API is overloaded, it may ask for a pause of up to `throttle_deadline`.
-    pub fn longest_pause(&self) -> Duration {
-        self.backoff_max.0.max(self.throttle_deadline.0)
-    }
-
     /// The pause after attempt number `attempt` (from 1) failed.
     pub fn pause(&self, attempt: u32) -> Duration {
         let doubled = self.backoff.0.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));

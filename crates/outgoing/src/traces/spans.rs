@@ -55,12 +55,12 @@ pub(super) fn of_round(mailbox: &Mailbox, config: &Config, round: &RoundId, ques
         attributes: about_round(config, round, question, numbers.len()),
         events: steps.chain([(closed.state.word(), Some(closed.at))]).filter_map(|(step, at)| Some((step, at?))).collect(),
         failure: (closed.state == Closed::Dropped).then(|| closed.state.word().to_owned()),
-        ..Span::new(question, round, "askbox round", trace::span_of_round(round), asked)
+        ..Span::new(question, round, "askbox round", SpanId::derived(&format!("round {round}")), asked)
     };
     let wait = answered.map(|at| Span {
         parent: whole.id,
         end: at,
-        ..Span::new(question, round, "askbox wait", trace::span_of_wait(round), asked)
+        ..Span::new(question, round, "askbox wait", SpanId::derived(&format!("wait of {round}")), asked)
     });
     let attempts = runs.iter().filter_map(|run| {
         let begin = run.started_at?;

@@ -129,7 +129,9 @@ pub fn is_about(question: &Question, call: &Call<'_>) -> bool {
 /// [`is_about`], whatever the agent says beside the call: a standing decision holds for the call and not for these words.
 pub fn is_about_in_other_words(question: &Question, call: &Call<'_>) -> bool {
     let input = call.input_without_words();
-    let more = |more: &str| more.is_empty() || is_one_line_of_words(more);
+    // The line of the agent's words below a call, and nothing else.
+    let words = |more: &str| more.strip_prefix('\n')?.strip_prefix(AGENT_SAYS).filter(|words| !words.contains('\n')).map(drop);
+    let more = |more: &str| more.is_empty() || words(more).is_some();
     compare(question, &Call { input: &input, ..*call }, |words, shown| words.fit(shown, more))
 }
 
@@ -143,11 +145,6 @@ fn compare(question: &Question, call: &Call<'_>, is_same: impl Fn(&Words<'_>, &s
     }
     let Some((first, shown)) = question.question.split_once('\n') else { return false };
     is_first_line(first, call.tool) && is_same(&Words::of(call, subagent_of(question)), shown)
-}
-
-/// True if this is the line of the agent's words below a call, and nothing else.
-fn is_one_line_of_words(more: &str) -> bool {
-    more.strip_prefix('\n').and_then(|line| line.strip_prefix(AGENT_SAYS)).is_some_and(|words| !words.contains('\n'))
 }
 
 /// True if this is the call that the question shows, with the text that the person put in place of the editable one.

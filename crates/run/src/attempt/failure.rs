@@ -209,11 +209,6 @@ impl PlanLimit {
         (resets_at - time::now()).to_std().is_ok_and(|wait| wait <= LONGEST_LIMIT).then_some(Self { resets_at, name })
     }
 
-    /// The limit that an API's message names with the time of its reset, as in `usage limit reached|1760000000`.
-    pub fn in_message(message: &str) -> Option<Self> {
-        Self::new(reset_in(message)?, &Untrusted::default())
-    }
-
     /// The reason for waiting.
     pub fn why(&self) -> String {
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
@@ -226,8 +221,8 @@ fn number(text: &str) -> Option<u64> {
     digits.fold(None, |n, digit| Some(n.unwrap_or(0_u64).saturating_mul(10).saturating_add(u64::from(digit - b'0'))))
 }
 
-/// The seconds since 1970 behind the last `|` of a message.
-fn reset_in(message: &str) -> Option<u64> {
+/// The seconds since 1970 behind the last `|` of a message, as in `usage limit reached|1760000000`.
+pub fn reset_in(message: &str) -> Option<u64> {
     number(message.rsplit_once('|')?.1.trim_start()).filter(|at| *at > 1_000_000_000)
 }
 

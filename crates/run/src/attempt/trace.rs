@@ -18,16 +18,6 @@ pub fn id(question: &Question, round: &RoundId) -> TraceId {
     question.trace.as_ref().map_or_else(|| TraceId::derived(&format!("trace of {round}")), |trace| trace.traceparent.trace())
 }
 
-/// Returns the span of a round.
-pub fn span_of_round(round: &RoundId) -> SpanId {
-    SpanId::derived(&format!("round {round}"))
-}
-
-/// Returns the span between the question and its answer.
-pub fn span_of_wait(round: &RoundId) -> SpanId {
-    SpanId::derived(&format!("wait of {round}"))
-}
-
 /// Returns the span of an attempt to deliver a round.
 pub fn span_of_attempt(attempt: &AttemptId) -> SpanId {
     SpanId::derived(&format!("attempt {attempt}"))

@@ -54,7 +54,8 @@ impl Ending {
                 let status = if let Verdict::ApiError { status, .. } = &turn.verdict { *status } else { None };
                 let wait = failure::asked_to_wait(turn.text.raw(), time::now().timestamp());
                 let throttled = Self::Throttled { wait, status, why, resets_at: None };
-                throttled.at_limit(PlanLimit::in_message(turn.text.raw()).as_ref())
+                let limit = failure::reset_in(turn.text.raw()).and_then(|at| PlanLimit::new(at, &Untrusted::default()));
+                throttled.at_limit(limit.as_ref())
             }
             Some(Class::Agent) | None => Self::Failed { why },
             Some(class) => Self::Refused { class, why },

@@ -19,7 +19,7 @@ use crate::supervise::stop;
 use crate::{Run, RunState, launch, record};
 use askbox_agent::program::AWAITS_PERSON;
 use askbox_agent::{EventKind, events};
-use askbox_config::Config;
+use askbox_config::{Config, Relaunch};
 use askbox_mailbox::audit::{self, Entry};
 use askbox_mailbox::transitions::replayed;
 use askbox_mailbox::{
@@ -141,7 +141,8 @@ fn recover_as_of(mailbox: &Mailbox, config: &Config, round: &RoundId, now: Time,
             Delivery::Waiter | Delivery::Session | Delivery::MainAgent => launch_next(mailbox, config, &document, &last),
         },
         RunState::Failed | RunState::Running => {
-            if let Some(at) = last.waits_until(config.relaunch.longest_pause().max(failure::LONGEST_LIMIT), now) {
+            let Relaunch { backoff_max, throttle_deadline, .. } = &config.relaunch;
+            if let Some(at) = last.waits_until(backoff_max.0.max(throttle_deadline.0).max(failure::LONGEST_LIMIT), now) {
                 return Ok(Recovered::Later(at));
             }
             match orphans.left(mailbox, &last)? {

@@ -9,7 +9,7 @@ use crate::attempt::record::{self, Run, RunState};
 use crate::process::{programs, run_processes};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
-use askbox_mailbox::{Error, Mailbox, Result, RoundId, disk, time};
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, time};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 5] = ["ASKBOX_RUN", NONCE, "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
@@ -23,11 +23,6 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// The file for the supervisor's own errors and panics. It exists only if there were any.
 pub fn log(mailbox: &Mailbox, round: &RoundId, attempt: u32) -> PathBuf {
     record::folder(mailbox, round, attempt).join("supervisor.log")
-}
-
-/// Writes the message of a panic in this process to the file, because a supervisor has no terminal.
-pub fn log_panics(log: PathBuf) {
-    std::panic::set_hook(Box::new(move |panic| drop(disk::append(&log, format!("{panic}\n").as_bytes()))));
 }
 
 /// The command that supervises an attempt. It must not get a process group of its own, because the process then could not start a

@@ -19,7 +19,9 @@ const IGNORE_SIGNALS_FOR: Duration = Duration::from_secs(2);
 /// this one and is about to end.
 pub fn supervise(mailbox: &Mailbox, context: &Context, round: RoundId, attempt: u32, detached_by: Option<u32>) -> Result<u8> {
     let log = detach::log(mailbox, &round, attempt);
-    detach::log_panics(log.clone());
+    // A supervisor has no terminal.
+    let panics = log.clone();
+    std::panic::set_hook(Box::new(move |panic| drop(disk::append(&panics, format!("{panic}\n").as_bytes()))));
     supervise_here(mailbox, context, Attempt::Recorded { round, attempt }, detached_by).inspect_err(|e| {
         let _ = disk::append(&log, format!("{} error: {e}\n", time::rfc3339(time::now())).as_bytes());
     })

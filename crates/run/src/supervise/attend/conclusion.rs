@@ -7,7 +7,6 @@ use crate::attempt::failure::{Class, PlanLimit};
 use crate::process::launch;
 use crate::supervise::started_agent::RunningAgent;
 use askbox_agent::events::EventKind;
-use askbox_agent::stream::{TurnOutcome, Verdict};
 use askbox_mailbox::untrusted::Untrusted;
 
 /// How long to wait for the last line of the agent's standard error, which is drained by now. A busy machine may need a while.
@@ -36,27 +35,12 @@ pub(super) struct Outcome {
     /// How long the API last asked to wait.
     pub(super) asked_to_wait: Option<Duration>,
     /// The limit of the account's plan that is reached.
-    plan_limit: Option<PlanLimit>,
+    pub(super) plan_limit: Option<PlanLimit>,
     /// The agent's text in the turn that was stopped, if it was asked for a report after it.
     pub(super) text_before_report: Option<Untrusted>,
 }
 
 impl Outcome {
-    /// Notes that the limit of the account's plan is reached.
-    pub(super) fn note_plan_limit(&mut self, limit: Option<PlanLimit>) {
-        self.plan_limit = limit.or(self.plan_limit.take());
-    }
-
-    /// True if a stop ended the turn. Such a turn has no result, whatever the agent program calls it.
-    pub(super) fn was_cut(&self, turn: &TurnOutcome) -> bool {
-        self.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. })
-    }
-
-    /// Returns the ending that a turn means, without a stop.
-    pub(super) fn ending_of(&self, turn: &TurnOutcome) -> Ending {
-        Ending::of_turn(turn).after(self.asked_to_wait).at_limit(self.plan_limit.as_ref())
-    }
-
     /// True if no turn has ended yet.
     pub(super) fn is_open(&self) -> bool {
         self.turn_ending.is_none()

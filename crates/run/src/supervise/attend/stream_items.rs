@@ -41,7 +41,9 @@ impl Attendance<'_, '_> {
             }
             StreamItem::Elicitation(elicitation) => self.requests.elicited(&mut self.live, &self.stopping, elicitation),
             StreamItem::CannotBegin { class, why } => self.cannot_begin(&class, why),
-            StreamItem::PlanLimit { resets_at, limit } => self.outcome.note_plan_limit(PlanLimit::new(resets_at, &limit)),
+            StreamItem::PlanLimit { resets_at, limit } => {
+                self.outcome.plan_limit = PlanLimit::new(resets_at, &limit).or(self.outcome.plan_limit.take());
+            }
             StreamItem::UnknownRequest { request_id } => self.live.agent.say(&claude::unknown_request(request_id.raw())),
             StreamItem::RequestCancelled { request_id } => self.requests.cancelled(&mut self.live, &request_id),
             StreamItem::Receipt { .. } | StreamItem::ControlReply { .. } | StreamItem::Asked(_) | StreamItem::Wrote(_) => {}
@@ -114,14 +116,17 @@ impl Attendance<'_, '_> {
     fn turn_ended(&mut self, turn: &TurnOutcome) {
         // The line that says that the session begins may have been lost.
         self.session.had_a_turn(&self.live, &turn.session_id);
-        let cut = self.outcome.was_cut(turn);
+        // A stop ended the turn. Such a turn has no result, whatever the agent program calls it.
+        let cut = self.outcome.tool_refused || matches!(turn.verdict, Verdict::HookStopped | Verdict::Interrupted { .. });
         if cut && !self.stopping.has_begun() {
             // The hooks read a request to stop before the message about it has come here, if the disk is slow.
             self.stopping.check_stop_request(&mut self.live, self.tools.doing());
         }
         let stopped_by_us = self.stopping.has_begun() && (cut || self.stopping.is_reporting());
         if !stopped_by_us {
-            let ending = self.asked_with_a_tool(turn).unwrap_or_else(|| self.outcome.ending_of(turn));
+            let ending = self
+                .asked_with_a_tool(turn)
+                .unwrap_or_else(|| Ending::of_turn(turn).after(self.outcome.asked_to_wait).at_limit(self.outcome.plan_limit.as_ref()));
             if ending.is_delivered() {
                 self.session.record(&mut self.live);
             }
