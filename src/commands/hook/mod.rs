@@ -31,6 +31,7 @@ use askbox_config::ToolRule;
 use askbox_mailbox::documents::fields::tool_call::{ASK_USER, ASK_USER_QUESTION};
 use askbox_mailbox::{Error, Mailbox, Result, prompts, thread};
 use askbox_run::approval::permit;
+use askbox_run::asking::{orphans, receipt};
 use askbox_run::attempt::record::Run;
 use askbox_run::supervise::hooks::HOOK_SECONDS;
 use event::{Event, HookReply, PreToolUse};
@@ -50,11 +51,13 @@ pub fn run(rules: &Hook, context: &Context) -> Result<u8> {
         at_terminal::take(program, context);
         return Ok(0);
     }
+    let mailbox = || Mailbox::open(Mailbox::locate(None)?);
+    // The process that waits until the session has taken the answer to its dialog.
     if let Some(round) = &rules.receipt {
-        return dialog::await_receipt(round).map(|()| 0);
+        return receipt::wait(&mailbox()?, round).map(|()| 0);
     }
     if let (Some(workflow), Some(how)) = (&rules.left, &rules.ended) {
-        return dialog::end_after_hook(workflow, how).map(|()| 0);
+        return orphans::end_after_hook(&mailbox()?, workflow, how).map(|()| 0);
     }
     let has_rules = !rules.ask.is_empty() || !rules.refuse.is_empty();
     if program::env("ASKBOX_RUN").is_none() && !has_rules {

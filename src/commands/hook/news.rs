@@ -60,7 +60,7 @@ pub(super) fn woken(session: &SessionId) -> Result<Option<String>> {
 
 /// Returns the news for a session, and notes how far it has been told.
 fn look(mailbox: &Mailbox, session: &SessionId, moment: Moment) -> Result<Option<String>> {
-    let before = read_mark(mailbox, session);
+    let before = disk::read(&path(mailbox, session), LONGEST).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let news = news_since(mailbox, before)?;
     let is_start = before.is_none() || moment == Moment::SessionStart;
     let mut ends = BTreeMap::new();
@@ -186,11 +186,6 @@ pub(super) struct News {
 
 fn path(mailbox: &Mailbox, session: &SessionId) -> PathBuf {
     wake::folder(mailbox).join(format!("{session}.json"))
-}
-
-/// The mark of the session, if it has one.
-fn read_mark(mailbox: &Mailbox, session: &SessionId) -> Option<Mark> {
-    serde_json::from_slice(&disk::read(&path(mailbox, session), LONGEST).ok()?).ok()
 }
 
 /// Reads the entries after the mark. Without a mark there are no entries. After a rotation, returns the entries of the new file.

@@ -65,7 +65,7 @@ impl<'a> Asker<'a> {
         }
         if !std::mem::replace(&mut self.is_noted, true) {
             // The dialog is open, and its question is worth something as long as that.
-            self.desk.not_asked(&self.signs.why_unknown());
+            self.desk.not_asked(&format!("a dialog's call is in no transcript: {}", self.signs.call.what_was_read()));
         }
         None
     }

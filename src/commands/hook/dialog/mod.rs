@@ -32,10 +32,9 @@ use crate::commands::hook::dialog::signs::is_attended;
 use crate::commands::hook::event::{Elicitation, PermissionRequest};
 use askbox_cli::{Context, program};
 use askbox_mailbox::programs::CLAUDE;
-use askbox_mailbox::{Folder, FolderWatch, Mailbox, Result, RoundId, WorkflowId};
+use askbox_mailbox::{Folder, FolderWatch, Mailbox, Result};
 use askbox_run::Desk;
 use askbox_run::asking::beside::{Dialog, LOOK_EVERY, Program};
-use askbox_run::asking::{orphans, receipt};
 
 /// Waits beside the dialog. Prints a decision if a person has answered in the mailbox; else prints nothing, and the dialog decides.
 pub(super) fn hold(event: &PermissionRequest, context: &Context) {
@@ -100,14 +99,4 @@ fn look(desk: Desk<'_>, mut dialog: Dialog, program: &mut impl Program<Key = ()>
 fn runs_in_foreground() -> bool {
     let value = program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").unwrap_or_default().to_ascii_lowercase();
     ["1", "true", "yes", "on"].contains(&value.trim())
-}
-
-/// Waits until the session has taken the answer that the hook of this round has printed. The hook cannot: Claude Code waits for its end.
-pub(super) fn await_receipt(round: &RoundId) -> Result<()> {
-    receipt::wait(&Mailbox::open(Mailbox::locate(None)?)?, round)
-}
-
-/// Withdraws what a hook has left that was told to end, because its dialog has ended in this way.
-pub(super) fn end_after_hook(workflow: &WorkflowId, how: &str) -> Result<()> {
-    orphans::end_after_hook(&Mailbox::open(Mailbox::locate(None)?)?, workflow, how)
 }

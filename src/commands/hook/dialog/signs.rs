@@ -20,7 +20,7 @@ pub(super) const ENDED: &str = "its session has ended";
 
 /// Looks for the signs of one dialog.
 pub(super) struct Signs {
-    call: Call,
+    pub(super) call: Call,
     guard: Guard,
     config_dir: Option<PathBuf>,
     /// The process of the session.
@@ -81,11 +81,6 @@ impl Signs {
     /// The id of the call, once the transcript tells it.
     pub(super) fn call_id(&self) -> Option<&str> {
         self.call.id.as_deref()
-    }
-
-    /// Says why the call's id is not known.
-    pub(super) fn why_unknown(&self) -> String {
-        format!("a dialog's call is in no transcript: {}", self.call.what_was_read())
     }
 
     /// The folders whose changes may be a sign.
