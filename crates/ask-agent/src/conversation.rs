@@ -192,7 +192,8 @@ impl Conversation {
                 max_tokens = room;
                 continue;
             }
-            if failure.is_about_the_context() {
+            // The messages do not fit into the model's context.
+            if ["prompt is too long", "exceed context limit"].iter().any(|words| failure.message.contains(words)) {
                 let had_failed = std::mem::replace(&mut self.has_failed, true);
                 return if had_failed || summary { Ok(Some(Fault::Full.end())) } else { self.ask(host, true) };
             }

@@ -49,11 +49,6 @@ impl Catalog {
         catalog
     }
 
-    /// True if a file should define an agent and does not.
-    pub fn has_errors(&self) -> bool {
-        self.problems.iter().any(|p| p.level == Level::Error)
-    }
-
     fn note(&mut self, level: Level, file: &Path, problem: String, fix: &str) {
         self.problems.push(Finding { level, file: file.into(), line: 0, problem, fix: fix.into() });
     }

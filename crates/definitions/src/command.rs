@@ -54,7 +54,7 @@ fn list(catalog: &Catalog, as_json: bool) -> Result<u8> {
 
 /// The exit status. It is the one for an invalid document if a file should define an agent but does not.
 fn status(catalog: &Catalog) -> u8 {
-    if catalog.has_errors() { 5 } else { 0 }
+    if catalog.problems.iter().any(|problem| problem.level == Level::Error) { 5 } else { 0 }
 }
 
 /// Prints the Task tool.

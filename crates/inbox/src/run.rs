@@ -17,7 +17,7 @@ use crate::app::{App, Place, Until, Wish};
 use crate::draw::{self, Picture};
 use crate::log_pane::LogPane;
 use crate::mouse::Report;
-use crate::question::kept_drafts::{self, KeptDraft};
+use crate::question::kept_drafts;
 use crate::sender::{self, Others, Sender};
 use crate::sent::from_here::SentAnswer;
 use crate::waking::Waking;
@@ -98,7 +98,8 @@ fn show(app: &mut App<'_>, waking: &mut Waking) -> Result<u8> {
     end_with_the_terminal()?;
     let mut canvas = Canvas::enter()?;
     let result = follow_keys(mailbox, app, waking, &mut canvas);
-    let kept = keep_unsent(app);
+    // Typed text that was not sent, and answers whose machine may not have received them.
+    let kept: Vec<_> = app.unsent().iter().map(|kept| Left(kept.at(), kept.keep())).collect();
     if waking.is_without_terminal {
         // There is no screen to restore, and nobody to tell.
         if matches!(app.until, Until::Decided(_)) {
@@ -335,11 +336,6 @@ const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The round of a draft, and the file where it was stored, or the error.
 pub struct Left(RoundAt, Result<PathBuf>);
-
-/// Stores typed text that was not sent, and answers whose machine may not have received them.
-fn keep_unsent(app: &mut App<'_>) -> Vec<Left> {
-    app.unsent().iter().map(|kept: &KeptDraft| Left(kept.at(), kept.keep())).collect()
-}
 
 /// The command that opens a draft again. If its question does not wait any more, the draft can only be read.
 fn way_back(app: &App<'_>, at: &RoundAt, path: &Path) -> String {

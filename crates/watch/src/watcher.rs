@@ -321,7 +321,7 @@ impl Watcher<'_> {
         parents::wake_all(&self.served, &mut self.dates, &mut self.launches)?;
         let pending = list::all_names(&self.served.mailbox, Folder::Pending)?;
         if first {
-            self.questions.begin_sweep(pending);
+            self.questions.sweep = pending;
         } else {
             self.questions.read_new(&self.served, &mut self.dates, &self.news, pending, thorough);
         }

@@ -59,11 +59,6 @@ impl Failure {
         Self { status, kind: text("type"), message: text("message"), retry_after: None }
     }
 
-    /// True if the messages do not fit into the model's context.
-    pub fn is_about_the_context(&self) -> bool {
-        ["prompt is too long", "exceed context limit"].iter().any(|words| self.message.contains(words))
-    }
-
     /// True if the same request may succeed later.
     pub fn may_pass(&self) -> bool {
         self.status.map_or_else(|| !FINAL.contains(&self.kind.as_str()), askbox_agent::stream::waiting_mends)

@@ -34,9 +34,11 @@ pub fn main_with<A: Parser>(
     usual: impl FnOnce(&[OsString]) -> Option<A>,
     body: impl FnOnce(A, &Context) -> Result<u8>,
 ) -> ExitCode {
-    fail_at_the_file_size_limit();
+    // A write past `ulimit -f` fails like any other write, instead of ending the program without a message. This installs a handler instead
+    // of ignoring the signal, because an agent would inherit an ignored signal.
+    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
     let asked = behind_fence::ask();
-    let args = wrong_words::these_are(args);
+    let args = wrong_words::TYPED.get_or_init(|| args);
     let result = match (asked, wrong_words::help::<A>(args)) {
         (Some(status), _) => status,
         (None, Some(help)) => print(&help).map(|()| 0),
@@ -64,12 +66,6 @@ fn wants_json(args: &[OsString]) -> bool {
     let of_ask_answer = args.get(1).is_some_and(|part| part == "ask-answer") && args.get(2).is_some_and(|dashes| dashes == "--");
     let own = || args.iter().skip(if of_ask_answer { 3 } else { 1 }).take_while(|arg| *arg != "--");
     own().any(|arg| arg == "--json") && !own().any(|arg| arg == "--watch" || arg == "--offer")
-}
-
-/// Makes a write past `ulimit -f` fail like any other write, instead of ending the program without a message. This installs a handler
-/// instead of ignoring the signal, because an agent would inherit an ignored signal.
-fn fail_at_the_file_size_limit() {
-    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
 }
 
 /// Turns an error about a flag's value into a usage error that names the flag.

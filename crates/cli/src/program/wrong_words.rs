@@ -155,12 +155,8 @@ fn of_value(e: &clap::Error, own: &Error) -> Error {
     }
 }
 
-static TYPED: OnceLock<Vec<OsString>> = OnceLock::new();
-
-/// Keeps the words of this process, with the name of the program.
-pub(super) fn these_are(words: Vec<OsString>) -> &'static [OsString] {
-    TYPED.get_or_init(|| words)
-}
+/// The words of this process, with the name of the program.
+pub(super) static TYPED: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// The words behind the name of the program.
 pub(super) fn words() -> impl Iterator<Item = OsString> {

@@ -138,7 +138,7 @@ fn of_question(opened: &Opened) -> Vec<Key> {
             vec![("space", "mark"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
         }
         _ => {
-            let choose = if part.digits_choose() { "1-9" } else { "↑↓" };
+            let choose = if ('1'..='9').any(|digit| part.by_digit(digit).is_some()) { "1-9" } else { "↑↓" };
             vec![(choose, "choose"), send, ("esc", "later"), ("d", "decline"), ("n", "note"), ("b", "ask back")]
         }
     };

@@ -194,11 +194,6 @@ impl PartDraft {
         self.part.options.0.iter().any(|c| c.key.trim().parse::<f64>().is_ok())
     }
 
-    /// True if some digit chooses an option.
-    pub fn digits_choose(&self) -> bool {
-        ('1'..='9').any(|digit| self.by_digit(digit).is_some())
-    }
-
     pub fn typed(&self) -> String {
         text_window::text(&self.words)
     }

@@ -40,7 +40,7 @@ struct KnownQuestion {
 /// The questions in `pending/`, as far as a watcher has read them.
 pub(crate) struct Questions {
     /// Names in `pending/` that the start-up sweep has not read yet.
-    sweep: Vec<OsString>,
+    pub(crate) sweep: Vec<OsString>,
     /// Questions that were read, by the hash of their file name. Each question is noted once.
     known: HashMap<u64, KnownQuestion>,
     last_seen: LastSeen,
@@ -106,11 +106,6 @@ impl Questions {
         let new: Vec<OsString> = names.into_iter().filter(is_new).collect();
         self.known.retain(|n, _| hashes.contains(n));
         new.iter().for_each(|name| self.read(served, dates, news, name, true));
-    }
-
-    /// Lets the start-up sweep read these names in `pending/`.
-    pub(crate) fn begin_sweep(&mut self, names: Vec<OsString>) {
-        self.sweep = names;
     }
 
     /// Reads the next questions of the start-up sweep.

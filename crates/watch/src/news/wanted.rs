@@ -46,7 +46,8 @@ pub(super) fn apply_wanted(record: &mut Record, facts: &Facts, target: &Target, 
         return (changed, next);
     }
     let attempt = facts.run.as_ref().map_or(0, |run| run.attempt);
-    if facts.is_being_taken_back() {
+    // An answer is being taken back: for a moment its file has no answer.
+    if facts.folder == Folder::Answered && facts.question.answer.is_none() {
         return (changed, None);
     }
     if facts.folder != Folder::Pending && record.has_asked() {
@@ -111,11 +112,6 @@ impl Facts {
 
     pub(in crate::news) fn closed(&self) -> Option<Closed> {
         self.question.closed.as_ref().map(|closing| closing.state)
-    }
-
-    /// True if an answer is being taken back: for a moment its file has no answer.
-    fn is_being_taken_back(&self) -> bool {
-        self.folder == Folder::Answered && self.question.answer.is_none()
     }
 
     /// The reason why it is asked again, or why it is overdue although it has a default.
