@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use snapbox::assert_data_eq;
 
 use crate::programs::beside::{opened, strangers};
+use crate::programs::schema;
 use crate::support::{Terminal, World, json_schema, needs, until};
 
 /// The output of `askbox history --json`, each line checked against the schema.
 #[track_caller]
 fn entries(world: &World, arguments: &str) -> Vec<Value> {
-    let (_, schema) = askbox_check::schema::all().into_iter().find(|(name, _)| *name == "history").unwrap();
+    let (_, schema) = schema::all().into_iter().find(|(name, _)| *name == "history").unwrap();
     let lines = world.sh(&format!("askbox history --json {arguments}"));
     let found: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for entry in &found {

@@ -42,6 +42,7 @@ mod platform_room;
 mod promises_table;
 mod questions;
 mod replies;
+mod schema;
 mod schema_is_current;
 mod service;
 mod session_news;

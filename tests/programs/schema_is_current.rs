@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::programs::schema;
 use crate::support::{World, json_schema};
-use askbox_check::schema;
 use serde_json::{Value, json};
 
 fn schema_of(name: &str) -> Value {

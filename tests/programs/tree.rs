@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use crate::programs::schema;
 use crate::support::{LIMIT, Running, Terminal, World, asleep, json_schema, needs, sleeps, until};
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
@@ -73,7 +74,7 @@ fn nodes(world: &World, arguments: &str) -> Vec<Value> {
 }
 
 fn fits(node: &Value) {
-    let (_, schema) = askbox_check::schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
+    let (_, schema) = schema::all().into_iter().find(|(name, _)| *name == "tree").unwrap();
     let problems = json_schema::problems(&schema, node);
     assert!(problems.is_empty(), "{node:#}\n{problems:#?}");
 }
