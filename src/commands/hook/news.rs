@@ -191,9 +191,8 @@ fn path(mailbox: &Mailbox, session: &SessionId) -> PathBuf {
 /// Reads the entries after the mark. Without a mark there are no entries. After a rotation, returns the entries of the new file.
 fn news_since(mailbox: &Mailbox, mark: Option<Mark>) -> Result<News> {
     let path = mailbox.root().join("audit.jsonl");
-    let mut file = match disk::open_to_read(&path) {
-        Err(e) if e.is_missing_file() => return Ok(News { entries: Vec::new(), mark: Mark { file: 0, offset: 0 } }),
-        file => file?,
+    let Some(mut file) = disk::if_there(disk::open_to_read(&path))? else {
+        return Ok(News { entries: Vec::new(), mark: Mark { file: 0, offset: 0 } });
     };
     let metadata = file.metadata().io("look at", &path)?;
     let end = Mark { file: metadata.ino(), offset: metadata.len() };

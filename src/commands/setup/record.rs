@@ -82,9 +82,8 @@ impl Record {
     pub(super) fn read() -> Result<Self> {
         let folder = layout::state_folder()?;
         let path = std::path::absolute(folder.join("setup.json")).io("find", folder)?;
-        let bytes = match disk::read(&path, LONGEST) {
-            Err(e) if e.is_missing_file() => return Ok(Self { path: path.clone(), ..laid_aside(&path) }),
-            bytes => bytes?,
+        let Some(bytes) = disk::if_there(disk::read(&path, LONGEST))? else {
+            return Ok(Self { path: path.clone(), ..laid_aside(&path) });
         };
         let record: Self = serde_json::from_slice(&bytes).map_err(|e| {
             let fix = "move it away; what it says was written can then only be removed by hand";

@@ -86,10 +86,8 @@ fn say_what_stays(parts: &[Part]) {
 
 /// Decides how to take back a file. Also returns the content that the decision is about.
 fn undo_of(written: &Written) -> Result<(Undo, Vec<u8>)> {
-    match disk::read(&written.path, LONGEST) {
-        Err(e) if e.is_missing_file() => Ok((Undo::Nothing, Vec::new())),
-        bytes => bytes.map(|bytes| (undo_in(&bytes, written), bytes)),
-    }
+    let bytes = disk::if_there(disk::read(&written.path, LONGEST))?;
+    Ok(bytes.map_or_else(|| (Undo::Nothing, Vec::new()), |bytes| (undo_in(&bytes, written), bytes)))
 }
 
 fn undo_in(bytes: &[u8], written: &Written) -> Undo {

@@ -252,10 +252,7 @@ impl Devices {
 
     /// The links and devices that have not expired.
     fn read(&self) -> Result<Book> {
-        let bytes = match disk::read(&self.path, LONGEST) {
-            Err(e) if e.is_missing_file() => return Ok(Book::default()),
-            other => other?,
-        };
+        let Some(bytes) = disk::if_there(disk::read(&self.path, LONGEST))? else { return Ok(Book::default()) };
         let mut book: Book = serde_json::from_slice(&bytes).map_err(|e| {
             let fix = format!("remove the file, and sign in again: {}", text::path_word(&self.path));
             Error::invalid("file", format!("is not what askbox web wrote: {e}"), fix).in_file(&self.path)
