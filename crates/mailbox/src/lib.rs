@@ -206,7 +206,7 @@ pub use {
     due::timers::{self, Due, Timer},
     family::{awaits, lineage},
     listing::{list, recent_rounds},
-    platform::{ProcessHandle, processes},
+    platform::{ProcessHandle, processes, status_within},
     round::Round,
     text::{excerpt, one_line, shell_quote, without_bom},
     thread::ReadyThread,

@@ -8,13 +8,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use askbox_mailbox::{IoContext, ProcessHandle, ReadyThread, Result, text, time};
+use askbox_mailbox::{IoContext, ReadyThread, Result, status_within, text, time};
 use askbox_run::launch;
 
 /// How often to look at a program that this process cannot wait for.
@@ -96,7 +96,7 @@ pub(crate) fn start(call: ProgramCall, limit: Limit, ended: impl FnOnce(Result<(
 }
 
 fn wait(child: &mut Child, limit: Limit, errors: Option<File>, tail: Option<Arc<Tail>>) -> Result<(), String> {
-    let was_killed = !has_ended_within(child, limit.time);
+    let was_killed = !status_within(child, limit.time).is_ok_and(|ended| ended.is_some());
     if was_killed {
         // The process is not reaped yet, so the group is still its own.
         let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
@@ -192,18 +192,4 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
-}
-
-fn has_ended_within(child: &mut Child, limit: Duration) -> bool {
-    if let Some(process) = ProcessHandle::open(child.id()) {
-        return process.wait_gone(limit);
-    }
-    let deadline = Instant::now() + limit;
-    while Instant::now() < deadline {
-        if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-            return true;
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    false
 }

@@ -2,18 +2,16 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use askbox_mailbox::platform::means::{SERVICE_MANAGER, ServiceManager};
-use askbox_mailbox::{Error, Result};
+use askbox_mailbox::{Error, Result, status_within};
 use askbox_run::programs;
 
 /// The service's unit.
 pub(in crate::commands) use askbox_run::story::cause::SERVICE as UNIT;
 /// The maximum time that `systemctl` may take.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The time between two checks if it has ended.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// True if this user has a service manager that responds.
 pub(super) fn is_there() -> bool {
@@ -59,16 +57,9 @@ fn succeeds(args: &[&str]) -> bool {
     let mut command = Command::new("systemctl");
     command.arg("--user").args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
-    let end = Instant::now() + LIMIT;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return false;
-            }
-        }
+    let ended = status_within(&mut child, LIMIT).ok().flatten();
+    if ended.is_none() {
+        let _ = child.kill().and_then(|()| child.wait());
     }
+    ended.is_some_and(|status| status.success())
 }

@@ -1,6 +1,8 @@
 //! A handle of a process. A signal sent through it never reaches another process that got the same pid later.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -66,5 +68,25 @@ impl ProcessHandle {
 impl AsFd for ProcessHandle {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+/// How often to look at a child without a handle.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Waits until a child has ended, at most for `limit`. Returns how it ended, or `None` if it has not.
+///
+/// # Errors
+/// The system's error, if it does not tell how the child ended.
+pub fn status_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
+    if let Some(process) = ProcessHandle::open(child.id()) {
+        process.wait_gone(limit);
+    }
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),
+            ended => return Ok(ended),
+        }
     }
 }

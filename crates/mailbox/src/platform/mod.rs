@@ -28,7 +28,7 @@ use macos as system;
 pub use system::files;
 pub use system::{ancestors, processes};
 
-pub use handle::ProcessHandle;
+pub use handle::{ProcessHandle, status_within};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("askbox knows Linux and macOS; another system needs a folder of its own beside `linux`");

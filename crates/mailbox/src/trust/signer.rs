@@ -2,16 +2,14 @@
 
 use std::io::{Read, Seek, Write};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::trust::key::{self, PublicKey, SecretKey};
 use crate::trust::sshsig::Wrong;
-use crate::{Error, IoContext, Result, time};
+use crate::{Error, IoContext, Result, status_within, time};
 
 /// How long a command may take. A person may have to touch a token.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often to look whether the command has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How much of the command's output is read, in bytes.
 const PRINTED: u64 = 4096;
 
@@ -82,16 +80,9 @@ fn by_command(words: &[String], bytes: &[u8]) -> Result<String> {
         .stdout(Stdio::from(output))
         .spawn()
         .map_err(|e| failed(program, &format!("cannot be started: {e}")))?;
-    let deadline = Instant::now() + LIMIT;
-    let status = loop {
-        match child.try_wait().io("wait for", program)? {
-            Some(status) => break status,
-            None if Instant::now() > deadline => {
-                let _ = child.kill().and_then(|()| child.wait());
-                return Err(failed(program, &format!("did not end within {}", time::human(LIMIT))));
-            }
-            None => std::thread::sleep(LOOK_EVERY),
-        }
+    let Some(status) = status_within(&mut child, LIMIT).io("wait for", program)? else {
+        let _ = child.kill().and_then(|()| child.wait());
+        return Err(failed(program, &format!("did not end within {}", time::human(LIMIT))));
     };
     if !status.success() {
         return Err(failed(program, &format!("failed: {status}")));

@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::attempt::record::{self, Run, RunState};
 use crate::process::{programs, run_processes};
 use askbox_mailbox::disk::Lock;
 use askbox_mailbox::documents::fields::asked_in::NONCE;
-use askbox_mailbox::{Error, Mailbox, Result, RoundId, time};
+use askbox_mailbox::{Error, Mailbox, Result, RoundId, status_within, time};
 
 /// Variables that describe a run to its agent. They must not reach the supervisor of another run.
 const OF_A_RUN: [&str; 5] = ["ASKBOX_RUN", NONCE, "ASKBOX_WORKFLOW_ID", "WORKFLOW_ID", "ASKBOX_SESSION_ID"];
@@ -48,27 +48,18 @@ pub fn command(mailbox: &Mailbox, run: &Run) -> Result<Command> {
 /// process in between makes the supervisor an orphan, so that a search from parents to children does not find it.
 pub fn start(mailbox: &Mailbox, run: &Run) -> Result<()> {
     let mut helper = command(mailbox, run)?.arg("--detach").spawn().map_err(failed)?;
-    if !wait(&mut helper).map_err(failed)?.is_some_and(|status| status.success()) {
+    // The helper ends at once unless a signal stops it.
+    let ended = status_within(&mut helper, HELPER_PATIENCE).map_err(failed)?;
+    if ended.is_none() {
+        helper.kill().and_then(|()| helper.wait()).map_err(failed)?;
+    }
+    if !ended.is_some_and(|status| status.success()) {
         return Err(Error::failed(
             format!("no supervisor could be started for {}", run.round()),
             format!("a watcher starts one by itself; see {}", log(mailbox, &run.round(), run.attempt).display()),
         ));
     }
     Ok(())
-}
-
-/// Waits for the helper process, which ends at once unless a signal stops it. `None` if it was ended after [`HELPER_PATIENCE`].
-fn wait(helper: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + HELPER_PATIENCE;
-    let mut pause = Duration::from_micros(200);
-    while Instant::now() < deadline {
-        if let Some(status) = helper.try_wait()? {
-            return Ok(Some(status));
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
-    }
-    helper.kill().and_then(|()| helper.wait()).map(|_| None)
 }
 
 /// Waits until a supervisor that was started owns its attempt, or has already ended it.

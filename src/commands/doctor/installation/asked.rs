@@ -4,11 +4,11 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use askbox_mailbox::{text, thread};
+use askbox_mailbox::{status_within, text, thread};
 
 /// The number of bytes that are kept of the end of standard error.
 const KEPT: usize = 4096;
@@ -59,15 +59,7 @@ impl Asked {
     /// Its exit code, if it ends by itself within this time.
     pub(super) fn code(&mut self, patience: Duration) -> Option<i32> {
         drop(self.child.stdin.take());
-        let begun = Instant::now();
-        while begun.elapsed() < patience {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return status.code(),
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Err(_) => return None,
-            }
-        }
-        None
+        status_within(&mut self.child, patience).ok().flatten()?.code()
     }
 
     /// Ends it. Returns `: ` and its last line on standard error, or nothing.
