@@ -9,7 +9,6 @@ use crate::{programs, reply};
 use askbox_cli::args::askbox_args::LiveProgram;
 use askbox_cli::program;
 use askbox_config::Config;
-use askbox_mailbox::programs::Facts;
 use askbox_mailbox::{Mailbox, Result, RoundId};
 use askbox_run::asking::beside::{self, Dialogs, LOOK_EVERY, Sent};
 use askbox_run::asking::receipt::End;
@@ -30,10 +29,6 @@ struct Asker {
 
 impl beside::Program for Asker {
     type Key = RequestId;
-
-    fn facts(&self) -> &'static Facts {
-        programs::facts(self.program)
-    }
 
     fn read(&mut self, id: &RequestId, _age: Duration) -> Result<Option<Request>> {
         Ok(self.requests.get(id).cloned())

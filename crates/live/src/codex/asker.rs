@@ -13,7 +13,6 @@ use crate::codex::request::Request;
 use crate::codex::threads::Threads;
 use crate::codex::waking::JobId;
 use crate::codex::wire::{self, RequestId, ThreadId};
-use askbox_mailbox::programs::{CODEX, Facts};
 use askbox_mailbox::{Error, Result, RoundId};
 use askbox_run::Reply;
 use askbox_run::asking::beside::{Program, Sent};
@@ -90,10 +89,6 @@ impl Asker {
 
 impl Program for Asker {
     type Key = Key;
-
-    fn facts(&self) -> &'static Facts {
-        &CODEX
-    }
 
     fn read(&mut self, key: &Key, age: Duration) -> Result<Option<request::Request>> {
         let (open, thread) = (self.open.get(key), self.threads.get(&key.0));

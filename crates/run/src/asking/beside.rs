@@ -38,9 +38,6 @@ pub trait Program {
     /// The name of a dialog.
     type Key;
 
-    /// What is known of it.
-    fn facts(&self) -> &'static Facts;
-
     /// The request of a dialog that opened so long ago. `None` as long as the program has not told enough.
     ///
     /// # Errors

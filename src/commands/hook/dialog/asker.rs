@@ -10,7 +10,7 @@ use crate::commands::hook::dialog::signs::{self, Signs, is_attended};
 use crate::commands::hook::event::PermissionRequest;
 use askbox_cli::program;
 use askbox_mailbox::audit::{self, Entry};
-use askbox_mailbox::programs::{CLAUDE, Facts};
+use askbox_mailbox::programs::CLAUDE;
 use askbox_mailbox::{IoContext, Result, RoundId, time};
 use askbox_run::asking::beside::{Program, Sent};
 use askbox_run::{Desk, Reply, Request};
@@ -86,10 +86,6 @@ impl<'a> Asker<'a> {
 
 impl Program for Asker<'_> {
     type Key = ();
-
-    fn facts(&self) -> &'static Facts {
-        &CLAUDE
-    }
 
     fn read(&mut self, (): &(), age: Duration) -> Result<Option<Request>> {
         let Some(call) = self.call(age) else { return Ok(None) };

@@ -13,7 +13,6 @@ use crate::commands::hook::dialog::question::{self, Keys};
 use crate::commands::hook::dialog::signs;
 use crate::commands::hook::event::Elicitation;
 use askbox_cli::{hangup, program};
-use askbox_mailbox::programs::{CLAUDE, Facts};
 use askbox_mailbox::{Result, RoundId, Time, Trace, time};
 use askbox_run::asking::beside::{Program, Sent};
 use askbox_run::asking::posted;
@@ -52,10 +51,6 @@ impl<'a> Form<'a> {
 
 impl Program for Form<'_> {
     type Key = ();
-
-    fn facts(&self) -> &'static Facts {
-        &CLAUDE
-    }
 
     fn read(&mut self, (): &(), _: Duration) -> Result<Option<Request>> {
         let event = self.event;

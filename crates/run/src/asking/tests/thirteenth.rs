@@ -11,7 +11,7 @@ use crate::asking::request::{More, Request, Subject};
 use crate::asking::{posted, questions};
 use askbox_config::Config;
 use askbox_mailbox::documents::fields::tool_call::QUESTION;
-use askbox_mailbox::programs::{Facts, OPENCODE};
+use askbox_mailbox::programs::OPENCODE;
 use askbox_mailbox::transitions::accept::{self, Decision, On};
 use askbox_mailbox::{Answer, AnswerValue, Caller, Folder, Mailbox, Result, RoundId, SessionId, read_question};
 
@@ -24,10 +24,6 @@ struct Thirteenth {
 
 impl Program for Thirteenth {
     type Key = &'static str;
-
-    fn facts(&self) -> &'static Facts {
-        &OPENCODE
-    }
 
     fn read(&mut self, key: &&'static str, _age: Duration) -> Result<Option<Request>> {
         let session: SessionId = "15c96f27-091a-5dc1-bcce-0d2e49721bc0".parse()?;
