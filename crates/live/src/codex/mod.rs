@@ -81,7 +81,7 @@ pub fn run(args: Codex, context: &Context) -> Result<u8> {
     };
     match about.as_deref().filter(|session| !session.is_empty()) {
         Some(session) => print(telling::because(session)),
-        None => print(codex::folder().map_or(Ok(None), |folder| sessions::all(&folder, args.within))),
+        None => print(codex::folder().map_or(Ok(None), |folder| sessions::in_time(&folder, args.within, sessions::ask))),
     }
 }
 

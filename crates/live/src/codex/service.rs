@@ -78,11 +78,8 @@ fn serve(desk: Desk<'_>, socket: &Path, stop: &Receiver<()>) -> Result<()> {
     let Some(client) = Client::connect(socket)? else { return Ok(()) };
     let bridge = Bridge::begin(desk, client)?;
     tracing::info!(event = "codex", "serves the sessions of codex's daemon");
-    match bridge.serve(stop) {
-        Ok(()) => Ok(()),
-        Err(e) => {
-            tracing::info!(event = "codex", "{e}");
-            Ok(())
-        }
+    if let Err(e) = bridge.serve(stop) {
+        tracing::info!(event = "codex", "{e}");
     }
+    Ok(())
 }

@@ -12,14 +12,6 @@ use crate::codex::wire::{self, Status, Thread, ThreadId};
 use askbox_mailbox::{Error, Result, Time, thread};
 use askbox_sessions::codex::{self, CodexSession, Doing};
 
-/// Returns the sessions that the daemon has loaded. `None` if no daemon runs. Subagents count as part of their session.
-///
-/// # Errors
-/// If the daemon does not answer in this time, or not as expected.
-pub fn all(folder: &Path, patience: Duration) -> Result<Option<Vec<CodexSession>>> {
-    in_time(folder, patience, ask)
-}
-
 /// Asks the daemon. `None` if no daemon runs.
 pub(super) fn in_time<T: Send + 'static>(
     folder: &Path,
@@ -38,14 +30,12 @@ pub(super) fn in_time<T: Send + 'static>(
         });
         sender.send(asked)
     })?;
-    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(silent(patience)))
+    let said = format!("codex's daemon has not answered within {} s", patience.as_secs());
+    receiver.recv_timeout(patience).unwrap_or_else(|_| Err(Error::failed(said, "codex app-server daemon version")))
 }
 
-fn silent(patience: Duration) -> Error {
-    Error::failed(format!("codex's daemon has not answered within {} s", patience.as_secs()), "codex app-server daemon version")
-}
-
-fn ask(mut client: Client, until: Instant) -> Result<Vec<CodexSession>> {
+/// The sessions of persons that the daemon has loaded.
+pub(super) fn ask(mut client: Client, until: Instant) -> Result<Vec<CodexSession>> {
     let loaded = client.call(1, "thread/loaded/list", &json!({}), until)?.map_err(|why| wire::refused(&why))?;
     let ids: Vec<String> = serde_json::from_value(loaded["data"].clone()).unwrap_or_default();
     let mut threads = Vec::new();

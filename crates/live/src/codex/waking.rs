@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::codex::news;
 use crate::codex::telling::{Claims, Telling};
 use crate::codex::wire::{self, Status, Thread, ThreadId};
-use askbox_mailbox::{Result, SessionId, WorkflowId};
+use askbox_mailbox::{Result, SessionId};
 use askbox_run::{Desk, log};
 
 /// The first pause after a session did not take its news. Each further one is twice as long.
@@ -224,7 +224,8 @@ impl Waking {
 
     /// Sends the news as they are now. A person may have taken an answer since a watcher put them on record.
     fn tell(&mut self, desk: Desk<'_>, id: JobId, thread: SessionId, to: ThreadId, left: Option<Telling>) -> Result<Vec<Call>> {
-        let lines = news::of_thread(desk.mailbox, &desk.config.answers.policy(), &thread, &Self::named(desk, &thread))?;
+        let named = news::named(desk.mailbox).and_then(|mut named| named.remove(&thread)).unwrap_or_default();
+        let lines = news::of_thread(desk.mailbox, &desk.config.answers.policy(), &thread, &named)?;
         let (claims, lines) = Claims::take(desk, lines)?;
         let telling = match left {
             Some(left) if left.lines == lines => Ok(left),
@@ -245,10 +246,6 @@ impl Waking {
         let input = json!([{ "type": "text", "text": telling.text(), "text_elements": [] }]);
         let call = ("turn/start", json!({ "threadId": telling.to, "input": input }));
         Ok(self.goes_on(id, thread, Step::Tells(telling, claims), call))
-    }
-
-    fn named(desk: Desk<'_>, thread: &SessionId) -> Vec<WorkflowId> {
-        news::named(desk.mailbox).and_then(|mut named| named.remove(thread)).unwrap_or_default()
     }
 
     fn goes_on(&mut self, id: JobId, thread: SessionId, step: Step, call: Call) -> Vec<Call> {
