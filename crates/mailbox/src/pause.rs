@@ -44,12 +44,6 @@ pub fn held(mailbox: &Mailbox) -> Option<String> {
     read(mailbox).unwrap_or_else(|e| Some(format!("paused: {e}")))
 }
 
-/// Returns the hint for a folder that has the file's name and is not empty.
-fn way_out_of_a_folder(path: &std::path::Path) -> String {
-    let word = text::path_word(path);
-    format!("move it away: mv -n {word} {word}.aside")
-}
-
 /// Fails while the queue is held. Call it before a launch.
 ///
 /// # Errors
@@ -95,7 +89,9 @@ pub fn release(mailbox: &Mailbox, by: &str) -> Result<bool> {
     if disk::metadata(&path).is_ok_and(|found| found.is_dir()) {
         disk::remove_folder_if_empty(&path);
         if disk::exists(&path) {
-            return Err(Error::conflict(format!("{} is a folder with files in it", path.display()), way_out_of_a_folder(&path)));
+            let (shown, word) = (path.display(), text::path_word(&path));
+            let way_out = format!("move it away: mv -n {word} {word}.aside");
+            return Err(Error::conflict(format!("{shown} is a folder with files in it"), way_out));
         }
     } else {
         disk::remove(&path)?;

@@ -94,7 +94,9 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
     if waits.is_empty() || round::is_open(mailbox, parent) || quarantined_round::of_workflow(mailbox, parent)?.is_some() {
         return Ok(None);
     }
-    if was_dropped(mailbox, parent)? {
+    // A workflow whose newest round was dropped has no agent to wake.
+    let newest = round::latest(mailbox, parent).and_then(|f| f.document.typed.closed);
+    if newest.is_some_and(|c| c.state == Closed::Dropped) {
         for wait in &waits {
             awaits::remove(mailbox, &lock, &wait.typed.child)?;
         }
@@ -111,12 +113,6 @@ fn wake(mailbox: &Mailbox, config: &Config, parent: &WorkflowId) -> Result<Optio
     }
     waits.retain(|w| w.typed.ended.is_some());
     make_round(mailbox, config, &lock, waits).map(Some)
-}
-
-/// True if the workflow's newest round was dropped. Then there is no agent to wake.
-fn was_dropped(mailbox: &Mailbox, workflow: &WorkflowId) -> Result<bool> {
-    let newest = round::latest(mailbox, workflow).and_then(|f| f.document.typed.closed);
-    Ok(newest.is_some_and(|c| c.state == Closed::Dropped))
 }
 
 fn make_round(mailbox: &Mailbox, config: &Config, lock: &WorkflowLock, mut waits: Vec<Document<Await>>) -> Result<Run> {

@@ -25,7 +25,9 @@ pub fn adopt_orphans() {
     // A shell may have started processes in the background and then become this program. That is rare, so the processes of the machine
     // are looked at only if there is a child at all: there may be thousands.
     EARLIER_CHILDREN.get_or_init(|| {
-        if !has_child() {
+        // A child that has ended counts as well. None is reaped.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD)) {
             return HashSet::new();
         }
         let own = i32::try_from(std::process::id()).ok();
@@ -33,12 +35,6 @@ pub fn adopt_orphans() {
     });
     processes::adopt_orphans();
     ancestry::mark_supervisor();
-}
-
-/// True if this process has a child, even one that has ended. Reaps none.
-fn has_child() -> bool {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    !matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD))
 }
 
 /// Leaves orphans to init again from now on. For a process whose own run has ended, and that starts other supervisors.

@@ -77,7 +77,10 @@ pub fn find(program: &Path) -> Result<PathBuf> {
             ),
         });
     };
-    if is_bare_text(file) {
+    // A file that begins like a text and does not name the program that runs it. npm leaves such a file in place of `claude` until the
+    // package's install script has run.
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if beginning(file).is_some_and(|begin| !begin.starts_with(b"#!") && !begin.is_empty() && begin.iter().all(is_text)) {
         return Err(Error::failed(
             format!("`{}` is a text without `#!` in its first line, which the system does not start", file.display()),
             "if npm installed it, its install script did not run (--ignore-scripts): install it again without that option",
@@ -175,13 +178,6 @@ fn candidates_in(program: &Path, path: &OsStr) -> Vec<PathBuf> {
 
 pub(crate) fn is_executable(program: &Path) -> bool {
     rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
-}
-
-/// True if a file begins like a text and does not name the program that runs it. npm leaves such a file in place of `claude` until the
-/// package's install script has run.
-fn is_bare_text(file: &Path) -> bool {
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    beginning(file).is_some_and(|begin| !begin.starts_with(b"#!") && !begin.is_empty() && begin.iter().all(is_text))
 }
 
 /// The executable file of a program.

@@ -48,7 +48,9 @@ impl<'a> WorkflowEvents<'a> {
     pub fn next_event(&mut self) -> Result<Option<(String, Event)>> {
         loop {
             if self.reading.is_none() {
-                let Some(next) = self.next_round() else { return Ok(None) };
+                // The unread round whose run began first.
+                let new = list::rounds_of(self.mailbox, &self.workflow).filter(|round| !self.seen.contains(round));
+                let Some((_, next)) = new.filter_map(|round| Some((begun(self.mailbox, &round)?, round))).min() else { return Ok(None) };
                 self.seen.insert(next.clone());
                 self.reading = Some(self.events_of(next));
             }
@@ -82,12 +84,6 @@ impl<'a> WorkflowEvents<'a> {
     fn events_of(&self, round: RoundId) -> RoundEvents<'a> {
         let events = RoundEvents::new(self.mailbox, round, false);
         if self.with_partial_text { events.with_partial_text() } else { events }
-    }
-
-    /// The unread round whose run began first.
-    fn next_round(&self) -> Option<RoundId> {
-        let new = list::rounds_of(self.mailbox, &self.workflow).filter(|round| !self.seen.contains(round));
-        new.filter_map(|round| Some((begun(self.mailbox, &round)?, round))).min().map(|(_, round)| round)
     }
 }
 

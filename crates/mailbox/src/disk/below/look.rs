@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType, statat};
 
 use crate::disk::below::OpenFolder;
 use crate::disk::below::open_with;
@@ -67,7 +67,7 @@ pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<Entr
         let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
         let kind = match entry.file_type() {
             // Some filesystems do not report the kind of an entry.
-            FileType::Unknown => kind_of(&open, &name)?,
+            FileType::Unknown => FileType::from_raw_mode(statat(open.file(), &name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode),
             known => known,
         };
         Ok(Entry { path: open.path().join(&name), name, kind })
@@ -80,9 +80,4 @@ pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<Entr
 /// [`Error::Io`](crate::error::Error::Io) if it cannot be opened for another reason.
 pub fn entries_if_there(folder: &Path) -> Result<Option<impl Iterator<Item = io::Result<Entry>> + use<>>> {
     if_there(entries(folder).io("read", folder))
-}
-
-fn kind_of(folder: &OpenFolder, name: &OsString) -> io::Result<FileType> {
-    let meta = rustix::fs::statat(folder.file(), name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(FileType::from_raw_mode(meta.st_mode))
 }

@@ -172,8 +172,9 @@ impl Attendance<'_, '_> {
         if ended_by_itself {
             self.program_ended(&exit);
             self.conclude_from_transcript(&exit);
-        } else {
-            self.program_stopped();
+        } else if self.live.agent.of_program(|output| output.cost_usd()).flatten().is_some() {
+            // The dollars of a program that was stopped are booked. Its status is not a verdict, so the event is not a receipt.
+            self.record_result(NOT_DONE);
         }
         exit
     }
@@ -213,13 +214,6 @@ impl Attendance<'_, '_> {
         };
         self.record_result(ended);
         self.outcome.note_turn(ending);
-    }
-
-    /// Books the dollars of a program that was stopped. Its status is not a verdict, so the event is not a receipt.
-    pub(super) fn program_stopped(&mut self) {
-        if self.live.agent.of_program(|output| output.cost_usd()).flatten().is_some() {
-            self.record_result(NOT_DONE);
-        }
     }
 
     fn record_result(&mut self, ended: &str) {

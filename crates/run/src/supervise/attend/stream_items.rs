@@ -10,20 +10,18 @@ use crate::attempt::failure::{Class, PlanLimit};
 use crate::attempt::suspended_call;
 use crate::process::own_programs;
 use crate::supervise::attend::attendance::Attendance;
-use crate::supervise::event_log::EventLog;
 use crate::supervise::{hooks, start_agent};
 use askbox_agent::claude;
 use askbox_agent::events::EventKind;
 use askbox_agent::stream::{StreamItem, TurnOutcome, Verdict};
-use askbox_mailbox::untrusted::Untrusted;
 
 impl Attendance<'_, '_> {
     pub(super) fn take(&mut self, item: StreamItem) {
         match item {
             StreamItem::Event(kind) => self.event(kind),
             StreamItem::Began { session_id, permission_mode, version, first, .. } => {
-                if first && self.live.run.attempt == 1 {
-                    say_what_is_missing(self.live.log, &version);
+                if let (true, 1, Some(version)) = (first, self.live.run.attempt, claude::Version::parse(version.raw())) {
+                    version.lacks().for_each(|lack| self.live.log.note(format!("with claude {version}, {lack}")));
                 }
                 if self.session.begin(&mut self.live, &session_id, permission_mode, first) {
                     self.stopping.interrupt_again(&mut self.live);
@@ -146,10 +144,4 @@ impl Attendance<'_, '_> {
         let question = suspended_call::question_of(self.live.mailbox, self.live.run, tool_use_id.raw())?;
         Some(Ending::Asking { question, cost_usd: turn.cost_usd })
     }
-}
-
-/// Notes what this version of the agent program lacks.
-fn say_what_is_missing(log: &mut EventLog<'_>, version: &Untrusted) {
-    let Some(version) = claude::Version::parse(version.raw()) else { return };
-    version.lacks().for_each(|lack| log.note(format!("with claude {version}, {lack}")));
 }
