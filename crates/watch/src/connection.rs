@@ -83,7 +83,10 @@ impl Connection {
         if identity(mailbox.root()).as_ref() != Some(&self.identity) {
             return Some(Left::MailboxGone);
         }
-        (!is_trusted(mailbox.root())).then_some(Left::NotTrusted)
+        // If others may write to a folder, anybody could have given the answers in it.
+        let folders = WATCHED.iter().map(|folder| mailbox.folder(*folder));
+        let is_trusted = std::iter::once(mailbox.root().to_path_buf()).chain(folders).all(|path| disk::check_folder(&path).is_ok());
+        (!is_trusted).then_some(Left::NotTrusted)
     }
 }
 
@@ -120,12 +123,6 @@ pub(super) fn identity(root: &Path) -> Option<Identity> {
     let folders = WATCHED.iter().map(|f| root.join(f.name()));
     let one = |path: &Path| std::fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
     std::iter::once(root.to_path_buf()).chain(folders).map(|path| one(&path)).collect()
-}
-
-/// True if the mailbox may still be used. If others may write to a folder, anybody could have given the answers in it.
-fn is_trusted(root: &Path) -> bool {
-    let folders = WATCHED.iter().map(|f| root.join(f.name()));
-    std::iter::once(root.to_path_buf()).chain(folders).all(|path| disk::check_folder(&path).is_ok())
 }
 
 /// True if a hint is about a file beside the watched folders, such as a new line of `audit.jsonl`.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use askbox_mailbox::{Mailbox, QuestionId, Result, Time, WorkflowId, disk, document, text, time};
+use askbox_mailbox::{Mailbox, QuestionId, Result, Time, WorkflowId, disk, document};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 64 << 10;
@@ -55,18 +55,6 @@ impl Tally {
     /// Those of writing the file.
     pub fn write(&self, mailbox: &Mailbox) -> Result<()> {
         disk::replace_unsynced(&path(mailbox), &document::to_json(self)?, SystemTime::now())
-    }
-
-    /// Counts rounds that the collector took.
-    pub fn note_sent(&mut self, rounds: usize) {
-        self.sent += rounds as u64;
-        self.sent_at = Some(time::now());
-    }
-
-    /// Keeps the problem of a request that failed.
-    pub fn note_failed(&mut self, problem: &str) {
-        self.failed_at = Some(time::now());
-        self.problem = Some(text::excerpt(problem, 300));
     }
 
     /// True if the last request failed.

@@ -93,7 +93,9 @@ impl<'a> Watcher<'a> {
     /// Watches until a message says stop or the mailbox is gone. Calls `ready` once, after the first look at everything.
     pub fn run(mut self, ready: impl FnOnce()) -> Result<Left> {
         if self.served.scope.is_service() {
-            questions::complete_all_posts(&self.served, &mut self.dates);
+            // The posts that a crash interrupted.
+            let hidden = list::hidden_names(&self.served.mailbox, Folder::Pending).unwrap_or_default();
+            hidden.iter().for_each(|name| questions::complete_post(&self.served, &mut self.dates, name));
         }
         self.keep_news_at_work();
         self.launches.gate.count_recent_failures();

@@ -16,7 +16,7 @@ use crate::call::{self, Limit};
 use crate::curl;
 use crate::traces::spans::{self, Span, Value};
 use askbox_config::Config;
-use askbox_mailbox::{Folder, Lock, Mailbox, Result, RoundId, Time, WorkflowId, document, list, round, thread};
+use askbox_mailbox::{Folder, Lock, Mailbox, Result, RoundId, Time, WorkflowId, document, list, round, text, thread, time};
 use askbox_run::log;
 use askbox_watch::traces::{Tally, TraceLine};
 
@@ -100,7 +100,8 @@ impl Office {
             let now = Instant::now();
             if now >= look_around_at {
                 look_around_at = now + LOOK_EVERY;
-                look.extend(self.in_other_hands());
+                let runs = |rounds: &Vec<(RoundId, Folder)>| rounds.iter().any(|(_, folder)| *folder == Folder::Running);
+                look.extend(self.open.iter().filter(|(_, rounds)| runs(rounds)).map(|(workflow, _)| workflow.clone()));
             }
             if self.lock.is_some() {
                 look.iter().for_each(|workflow| self.look(workflow));
@@ -127,12 +128,6 @@ impl Office {
         let answered = list::workflows(&self.mailbox, Folder::Answered).unwrap_or_default();
         let claimed = [Folder::Running, Folder::Parked].into_iter().flat_map(|folder| list::round_names(&self.mailbox, folder));
         answered.into_iter().chain(claimed.map(|round| round.workflow)).collect()
-    }
-
-    /// The workflows with a claimed round. If another process works on the round, this watcher gets no message at its end.
-    fn in_other_hands(&self) -> Vec<WorkflowId> {
-        let runs = |rounds: &Vec<(RoundId, Folder)>| rounds.iter().any(|(_, folder)| *folder == Folder::Running);
-        self.open.iter().filter(|(_, rounds)| runs(rounds)).map(|(workflow, _)| workflow.clone()).collect()
     }
 
     /// Brings the open rounds of a workflow up to date.
@@ -180,12 +175,12 @@ impl Office {
     fn sent(&mut self, result: Result<(), String>) {
         match result {
             Ok(()) => {
-                let taken = self.queue.taken();
-                self.tally.note_sent(taken);
+                self.tally.sent += self.queue.taken() as u64;
+                self.tally.sent_at = Some(time::now());
             }
             Err(problem) => {
                 tracing::warn!(event = "traces", "spans could not be sent: {problem}");
-                self.tally.note_failed(&problem);
+                (self.tally.failed_at, self.tally.problem) = (Some(time::now()), Some(text::excerpt(&problem, 300)));
                 self.tally.lost += self.queue.failed(Instant::now()) as u64;
             }
         }

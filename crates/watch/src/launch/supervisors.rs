@@ -71,13 +71,9 @@ impl Supervisors {
     pub(super) fn started(&mut self, run: &Run) {
         let (round, attempt, session) = (run.round(), run.attempt, run.session_id);
         tracing::info!(event = "launched", workflow = %round.workflow, attempt, %session, "attempt {attempt}, session {session}");
-        self.count_start(&round, attempt);
-        self.live.insert(round);
-    }
-
-    fn count_start(&mut self, round: &RoundId, attempt: u32) {
-        let earlier = self.starts.get(round).filter(|starts| starts.attempt == attempt).map_or(0, |starts| starts.count);
+        let earlier = self.starts.get(&round).filter(|starts| starts.attempt == attempt).map_or(0, |starts| starts.count);
         self.starts.insert(round.clone(), Starts { attempt, count: earlier + 1, last: Instant::now() });
+        self.live.insert(round);
     }
 
     /// How long to wait before the supervisor of this attempt is started once more. Each supervisor that ended before it owned the

@@ -174,13 +174,6 @@ fn stamp(path: &Path) -> u64 {
 /// Temporary files of killed writers are removed once they are this old.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(3600);
 
-/// Completes the posts in `pending/` that a crash interrupted.
-pub(crate) fn complete_all_posts(served: &Served, dates: &mut Dates) {
-    for name in list::hidden_names(&served.mailbox, Folder::Pending).unwrap_or_default() {
-        complete_post(served, dates, &name);
-    }
-}
-
 /// Completes one of these posts. `name` is a hidden name in `pending/`.
 pub(crate) fn complete_post(served: &Served, dates: &mut Dates, name: &str) {
     match settle::roll_forward(&served.mailbox, name) {

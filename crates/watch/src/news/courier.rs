@@ -194,7 +194,9 @@ impl Office {
         }
         self.sessions.look(&self.work.mailbox, self.desks.values_mut())?;
         let told = self.tell(time::now());
-        self.keep_channels();
+        for (name, desk) in &mut self.desks {
+            log::ok(desk.channel.keep(desk.waiting(), hear(&self.sender, name)));
+        }
         let until = |at: time::Time| (at - time::now()).to_std().unwrap_or_default();
         let dates = self.dates.values().copied().chain(told).map(until);
         let channels = self.desks.values().filter_map(|desk| desk.channel.deadline(desk.waiting()));
@@ -305,13 +307,6 @@ impl Office {
         log::ok(noted.and(changed));
         // Its round may be over, or another event may follow.
         places.iter().for_each(|(round, ..)| drop(self.sender.send(Note::Look(round.workflow.clone()))));
-    }
-
-    /// Keeps those channels at work that an answer can come through.
-    fn keep_channels(&mut self) {
-        for (name, desk) in &mut self.desks {
-            log::ok(desk.channel.keep(desk.waiting(), hear(&self.sender, name)));
-        }
     }
 
     /// Takes what came from a channel. Returns the workflow that was answered.
