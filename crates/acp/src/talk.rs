@@ -334,7 +334,9 @@ impl Talk<'_> {
     /// Takes in the end of a turn. Sends another message if there is something to tell, or if the turn ended without a result for the first
     /// time. Otherwise the supervisor is told.
     pub(crate) fn turn_ended(&mut self, mut turn: Box<TurnOutcome>) -> Result<()> {
-        let is_fetched = self.fetched_before_silence(&turn);
+        // Nothing but words is missing at the end of the turn, and the agent has fetched the answer in this attempt.
+        let is_only_silent = matches!(turn.verdict, Verdict::Unclear { is_only_silent: true, .. });
+        let is_fetched = is_only_silent && used_answer::is_noted(self.mailbox, &self.run.id(), &self.nonce);
         let is_unclear = matches!(turn.verdict, Verdict::Unclear { .. });
         let has_asked = is_unclear && self.has_asked();
         if !self.so_far.is_leaving && (is_unclear || matches!(turn.verdict, Verdict::Completed { .. })) {
@@ -357,12 +359,6 @@ impl Talk<'_> {
             (turn.verdict, turn.is_error) = (Verdict::Completed { text: turn.text.clone() }, false);
         }
         command::say(&StreamItem::TurnEnded(turn))
-    }
-
-    /// True if nothing but words is missing at the end of the turn, and the agent has fetched the answer in this attempt.
-    fn fetched_before_silence(&self, turn: &TurnOutcome) -> bool {
-        let is_only_silent = matches!(turn.verdict, Verdict::Unclear { is_only_silent: true, .. });
-        is_only_silent && used_answer::is_noted(self.mailbox, &self.run.id(), &self.nonce)
     }
 
     /// True if the workflow has an open question that its agent asked. A question about a tool call is not one: the supervisor asks it.

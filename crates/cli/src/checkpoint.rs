@@ -62,7 +62,9 @@ pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
                 Ok(d) => d.typed.current_step.clone().unwrap_or_else(|| "-".into()),
                 Err(e) => format!("unreadable: {}", program::message(e)),
             };
-            rows.push([id.to_string(), age_of(&path), step]);
+            let changed = disk::metadata(&path).and_then(|m| m.modified());
+            let age = changed.map_or_else(|_| "-".into(), |at| time::human(at.elapsed().unwrap_or_default()));
+            rows.push([id.to_string(), age, step]);
         }
     }
     if as_json {
@@ -72,12 +74,6 @@ pub fn print_list(mailbox: Option<&Mailbox>, as_json: bool) -> Result<()> {
         program::say("no checkpoint is kept\n");
     }
     program::print(&columns::table(["WORKFLOW", "AGE", "STEP"], &rows))
-}
-
-/// The time since a file was changed.
-fn age_of(path: &Path) -> String {
-    let changed = disk::metadata(path).and_then(|m| m.modified());
-    changed.map_or_else(|_| "-".into(), |at| time::human(at.elapsed().unwrap_or_default()))
 }
 
 /// Runs `checkpoint`; returns the exit status.

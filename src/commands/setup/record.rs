@@ -83,7 +83,10 @@ impl Record {
         let folder = layout::state_folder()?;
         let path = std::path::absolute(folder.join("setup.json")).io("find", folder)?;
         let Some(bytes) = disk::if_there(disk::read(&path, LONGEST))? else {
-            return Ok(Self { path: path.clone(), ..laid_aside(&path) });
+            // A setup may have been killed while it made or removed the record's folders.
+            let read = |aside: PathBuf| disk::read(&aside, LONGEST).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+            let aside = places_aside(&path).find_map(read).unwrap_or_default();
+            return Ok(Self { path, ..aside });
         };
         let record: Self = serde_json::from_slice(&bytes).map_err(|e| {
             let fix = "move it away; what it says was written can then only be removed by hand";
@@ -154,12 +157,6 @@ impl Record {
 /// The files where the record may lie aside.
 fn places_aside(record: &Path) -> impl Iterator<Item = PathBuf> {
     record.ancestors().skip(1).map(|folder| folder.join(ASIDE))
-}
-
-/// The record that lies aside, because a setup was killed while it made or removed the record's folders. It is empty if there is none.
-fn laid_aside(record: &Path) -> Record {
-    let read = |aside: PathBuf| disk::read(&aside, LONGEST).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    places_aside(record).find_map(read).unwrap_or_default()
 }
 
 /// Removes the temporary files that a killed setup left in a folder.

@@ -71,17 +71,9 @@ impl Runner {
         }
     }
 
-    /// A new process of the implementation.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if it cannot be started.
-    pub fn start(&self) -> Result<Harness> {
-        Harness::start(&[], &self.words, self.limit)
-    }
-
     /// A new process of the implementation that has replied once, so that its start is over.
     pub fn start_ready(&self) -> Verdict<Harness> {
-        let mut harness = self.start()?;
+        let mut harness = self.start_behind(&[])?;
         if_possible(harness.ask(&json!({"do": "none", "mailbox": self.root.join("none").display().to_string()})).map(drop))?;
         Ok(harness)
     }
@@ -97,7 +89,7 @@ impl Runner {
     /// Sends a request to the process that most checks share.
     pub fn ask(&mut self, request: &Value) -> Verdict<HarnessReply> {
         if self.harness.as_mut().is_none_or(Harness::has_ended) {
-            self.harness = Some(self.start()?);
+            self.harness = Some(self.start_behind(&[])?);
         }
         let Some(harness) = &mut self.harness else { return violated("the process ended at once") };
         let reply = harness.ask(request);

@@ -57,7 +57,8 @@ impl Page<'_> {
             Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
             // An image would tell its server when and where it was looked at, so it becomes a link with the image's text.
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                let leads = leads_somewhere(&dest_url);
+                let scheme = dest_url.to_ascii_lowercase();
+                let leads = ["http://", "https://", "mailto:"].iter().any(|known| scheme.starts_with(known));
                 self.links.push(leads.then(|| if self.hosts.may_be_own(&dest_url) { END_OF_OWN } else { END }));
                 if leads {
                     let Ok(url) = filters::escape(&*dest_url, filters::Html);
@@ -100,11 +101,6 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
         HeadingLevel::H3 => HeadingLevel::H4,
         _ => HeadingLevel::H5,
     }
-}
-
-fn leads_somewhere(url: &str) -> bool {
-    let url = url.to_ascii_lowercase();
-    ["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 #[cfg(test)]

@@ -55,7 +55,8 @@ fn of_claude(checkup: &mut Checkup) {
     plugins::look(checkup, &plugins::CLAUDE);
     if let Some(folder) = claude_files::config_dir() {
         settings(checkup, &folder.join("settings.json"), false);
-        if !has_hook(&folder) {
+        let holds = |file: &str, word: &str| claude_files::text_of(&folder.join(file)).contains(word);
+        if !holds("skills/askbox/hooks/hooks.json", "PermissionRequest") && !holds("plugins/installed_plugins.json", "\"askbox@") {
             let said = "live.enabled is set, but the plugin with the hook for it is not installed";
             checkup.report("live_without_hook", "live.enabled", said, "askbox setup");
         }
@@ -88,10 +89,4 @@ fn settings(checkup: &mut Checkup, path: &Path, is_managed: bool) {
         (mode == "auto", "permissions.defaultMode is auto, so Claude Code decides about most calls without a dialog"),
     ];
     plugins::settings(checkup, path, &all);
-}
-
-/// True if the plugin was written by `askbox setup`, or installed from a marketplace.
-fn has_hook(claude: &Path) -> bool {
-    let holds = |file: &str, word: &str| claude_files::text_of(&claude.join(file)).contains(word);
-    holds("skills/askbox/hooks/hooks.json", "PermissionRequest") || holds("plugins/installed_plugins.json", "\"askbox@")
 }

@@ -72,8 +72,11 @@ pub(super) fn is_wanted(context: &Context) -> bool {
 }
 
 fn beside(desk: Desk<'_>, event: &PermissionRequest) -> Result<()> {
+    // Each value that Claude Code reads as true is one here.
+    let no_background = program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").unwrap_or_default().to_ascii_lowercase();
+    let in_foreground = ["1", "true", "yes", "on"].contains(&no_background.trim());
     // Claude Code opens no dialog for such an agent before its hook has ended.
-    let in_background = !is_attended() || (event.agent_id.is_some() && !runs_in_foreground());
+    let in_background = !is_attended() || (event.agent_id.is_some() && !in_foreground);
     let grace = if in_background { Duration::ZERO } else { desk.config.live.grace.0 };
     let mut asker = Asker::begin(desk, event, in_background, grace)?;
     let folders = asker.folders();
@@ -93,10 +96,4 @@ fn look(desk: Desk<'_>, mut dialog: Dialog, program: &mut impl Program<Key = ()>
         }
         if let Some(watch) = &watch { watch.wait(LOOK_EVERY) } else { std::thread::sleep(LOOK_EVERY) }
     }
-}
-
-/// True if the user has switched off agents in the background. Each value that Claude Code reads as true is one here.
-fn runs_in_foreground() -> bool {
-    let value = program::env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS").unwrap_or_default().to_ascii_lowercase();
-    ["1", "true", "yes", "on"].contains(&value.trim())
 }
