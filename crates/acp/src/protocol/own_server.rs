@@ -10,11 +10,13 @@ use askbox_run::fence::request::FENCE;
 use askbox_run::programs;
 
 /// The server with askbox's tools.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub struct OwnServer {
     /// The absolute path of the program `askbox`.
     pub program: String,
     /// The environment variables that the agent has to pass on, because some agents give their servers none of their own.
+    // Without the values, because one of them is the secret of the run.
+    #[debug("{:?}", env.iter().map(|(name, _)| name).collect::<Vec<_>>())]
     pub env: Vec<(String, String)>,
 }
 
@@ -47,14 +49,6 @@ impl OwnServer {
         let env: Vec<_> = self.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         let args = if asks_as.is_empty() { vec!["mcp"] } else { vec!["mcp", "--ask-as", asks_as] };
         json!({ "name": SERVER, "command": self.program, "args": args, "env": env })
-    }
-}
-
-/// Without the values, because one of them is the secret of the run.
-impl std::fmt::Debug for OwnServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("OwnServer").field("program", &self.program).field("env", &names).finish()
     }
 }
 

@@ -1,10 +1,11 @@
 //! `[history]`, `[metrics]` and `[mcp]`: the rounds that are kept, the watcher's figures, and the tools for agents.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use derive_more::Display;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::section::section;
 use askbox_mailbox::{Span, text, time};
@@ -40,7 +41,8 @@ section! {
 }
 
 /// The age at which rounds are archived: a duration, or `never`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde_with::SerializeDisplay, serde_with::DeserializeFromStr, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
+#[display("{}", _0.map_or_else(|| "never".to_owned(), |span| humantime::format_duration(span.0).to_string()))]
 #[schemars(with = "String")]
 pub struct ArchiveAfter(pub Option<Span>);
 
@@ -53,15 +55,6 @@ impl std::str::FromStr for ArchiveAfter {
         }
         let wrong = |_| format!("`{}` is neither a duration such as 30d nor `never`", text::excerpt(written, 40));
         time::parse_duration(written, "archive").map(|time| Self(Some(Span(time)))).map_err(wrong)
-    }
-}
-
-impl fmt::Display for ArchiveAfter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => f.write_str("never"),
-            Some(span) => write!(f, "{}", humantime::format_duration(span.0)),
-        }
     }
 }
 

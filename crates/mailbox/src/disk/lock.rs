@@ -280,7 +280,8 @@ impl Patience {
 }
 
 /// A process that holds a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
+#[display("process {pid} ({}){}", crate::text::excerpt(program, 30), if *is_stopped { ", which a signal has stopped" } else { "" })]
 pub struct LockHolder {
     /// Its process id.
     pub pid: u32,
@@ -296,13 +297,6 @@ impl LockHolder {
         let file = processes::Seen::at(i32::try_from(self.pid).ok()?)?.file()?;
         // The kernel adds this suffix if the file is gone or was replaced: see proc_pid_exe(5).
         Some(file.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map_or_else(|| file.clone(), PathBuf::from))
-    }
-}
-
-impl std::fmt::Display for LockHolder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let stopped = if self.is_stopped { ", which a signal has stopped" } else { "" };
-        write!(f, "process {} ({}){stopped}", self.pid, crate::text::excerpt(&self.program, 30))
     }
 }
 
