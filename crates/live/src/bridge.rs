@@ -45,7 +45,7 @@ impl beside::Program for Asker {
 /// If the program can no longer be written to.
 pub(super) fn serve(mailbox: &Mailbox, config: &Config, program: LiveProgram, lines: &Receiver<Vec<u8>>) -> Result<()> {
     let desk = Desk { mailbox, config, facts: programs::facts(program) };
-    let mut bridge = Bridge { desk, asker: Asker { program, requests: HashMap::new() }, dialogs: Dialogs::default() };
+    let mut bridge = Bridge { desk, asker: Asker { program, requests: HashMap::new() }, dialogs: Dialogs { open: HashMap::new() } };
     let result = bridge.pass_until_end(lines);
     bridge.dialogs.end_all(desk, GONE, |_| true);
     result

@@ -58,7 +58,7 @@ impl<'a> Bridge<'a> {
         news::begin(desk.mailbox).unwrap_or_else(|e| log::error(&e));
         Telling::note_all_left(desk.mailbox);
         let prompting = Prompting::begin(desk.mailbox);
-        let (dialogs, waiting, waking, seen) = (Dialogs::default(), HashMap::new(), Waking::default(), HashSet::new());
+        let (dialogs, waiting, waking, seen) = (Dialogs { open: HashMap::new() }, HashMap::new(), Waking::default(), HashSet::new());
         let mut bridge = Self { desk, asker: Asker::new(client), dialogs, waiting, waking, prompting, seen };
         bridge.asker.request("thread/loaded/list", json!({}), Subject::Loaded)?;
         Ok(bridge)

@@ -236,12 +236,6 @@ pub struct Dialogs<K> {
     pub open: HashMap<K, Dialog>,
 }
 
-impl<K> Default for Dialogs<K> {
-    fn default() -> Self {
-        Self { open: HashMap::new() }
-    }
-}
-
 impl<K: Eq + Hash> Dialogs<K> {
     /// A dialog opens. Nothing is done if it is open already.
     pub fn open(&mut self, desk: Desk<'_>, key: K) {

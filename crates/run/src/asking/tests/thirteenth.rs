@@ -1,5 +1,6 @@
 //! One more program on the driver *beside*, as short as it can be: it says what it asks as one line of JSON, and takes one line.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -70,7 +71,7 @@ fn asked(asks: Value, answer: impl FnOnce(&Caller) -> Answer, ends: bool) -> (Ve
     config.live.grace.0 = Duration::ZERO;
     let desk = Desk { mailbox: &mailbox, config: &config, facts: &OPENCODE };
     let (mut program, mut dialogs) =
-        (Thirteenth { asks: asks.as_object().unwrap().clone(), received: Vec::new(), has_ended: false }, Dialogs::default());
+        (Thirteenth { asks: asks.as_object().unwrap().clone(), received: Vec::new(), has_ended: false }, Dialogs { open: HashMap::new() });
     dialogs.open(desk, "one");
     dialogs.look(desk, &mut program).unwrap();
     let workflow = program.read(&"one", Duration::ZERO).unwrap().unwrap().workflow;
