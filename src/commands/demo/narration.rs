@@ -58,13 +58,8 @@ pub(super) enum Reaction {
     Interrupt,
 }
 
-/// Waits until the person wants to go on. Returns false if the person ends the demo.
-pub(super) fn wants_to_go_on() -> Result<bool> {
-    presses_enter("Enter goes on, q and Enter end the demo")
-}
-
 /// True if the person presses Enter without typing q before it.
-fn presses_enter(words: &str) -> Result<bool> {
+pub(super) fn presses_enter(words: &str) -> Result<bool> {
     program::print(&format!("\n   {words}: "))?;
     let mut line = String::new();
     let length = std::io::stdin().lock().read_line(&mut line).io("read", "the terminal")?;

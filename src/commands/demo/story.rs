@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use askbox_inbox as inbox;
 
 use crate::commands::demo::agent;
-use crate::commands::demo::narration::{Reaction, ask, command, event, file, heading, print, wants_to_go_on, what_next};
+use crate::commands::demo::narration::{Reaction, ask, command, event, file, heading, presses_enter, print, what_next};
 use crate::commands::demo::stage::{Stage, succeeded};
 use crate::commands::demo::watcher_process::{Rest, Watcher, clean_up_on_signal, let_signal_end};
 use askbox_agent::claude::{self, Invocation};
@@ -69,7 +69,7 @@ fn remove(root: &Path) -> Result<()> {
 }
 
 fn show(stage: &Stage, has_person: bool) -> Result<End> {
-    let goes_on = || if has_person { wants_to_go_on() } else { Ok(true) };
+    let goes_on = || if has_person { presses_enter("Enter goes on, q and Enter end the demo") } else { Ok(true) };
     let workflow: WorkflowId = agent::WORKFLOW.parse()?;
     print(&format!(
         "askbox demo: an agent asks, exits, and is relaunched with the answer.\n\
@@ -126,7 +126,7 @@ fn show(stage: &Stage, has_person: bool) -> Result<End> {
     watcher.until(|line| line.contains("  launched  "), TIME_LIMIT)?;
     command(&format!("relaunch logs -f {}", agent::WORKFLOW))?;
     follow_second_run(&mailbox, &round)?;
-    watcher.end();
+    drop(watcher);
     if !goes_on()? {
         return Ok(End::Left);
     }

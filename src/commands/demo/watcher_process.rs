@@ -54,9 +54,6 @@ impl Watcher {
         }
     }
 
-    /// Ends the watcher.
-    pub fn end(self) {}
-
     fn end_any() {
         if let Ok(slot) = WATCHER.lock()
             && let Some(process) = slot.as_ref()

@@ -158,7 +158,7 @@ impl Plan {
             record.keep()?;
             systemd::enable()?;
         } else if self.changes.iter().any(|change| change.part == Part::Credentials) && systemd::is_there() {
-            systemd::restart()?;
+            systemd::call(&["try-restart", systemd::UNIT])?;
         }
         if self.starts_service {
             let file = service::service_file()?;

@@ -29,22 +29,8 @@ pub(super) fn enable() -> Result<()> {
     call(&["enable", "--now", UNIT])
 }
 
-/// Disables and ends the service. The runs that it started go on.
-pub(super) fn disable() -> Result<()> {
-    call(&["disable", "--now", UNIT])
-}
-
-/// Makes systemd read the units again, so that it forgets a unit whose file is gone.
-pub(super) fn reload() -> Result<()> {
-    call(&["daemon-reload"])
-}
-
-/// Restarts the service if it runs.
-pub(super) fn restart() -> Result<()> {
-    call(&["try-restart", UNIT])
-}
-
-fn call(args: &[&str]) -> Result<()> {
+/// Calls `systemctl` for this user.
+pub(super) fn call(args: &[&str]) -> Result<()> {
     if succeeds(args) {
         return Ok(());
     }

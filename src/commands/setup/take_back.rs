@@ -49,7 +49,7 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
     }
     if ends_service {
         if systemd::is_there() {
-            systemd::disable()?;
+            systemd::call(&["disable", "--now", systemd::UNIT])?;
         }
         record.is_service_enabled = false;
         record.keep()?;
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Setup, record: &mut Record) -> Result<u8> {
         record.keep()?;
     }
     if ends_service && systemd::is_there() {
-        systemd::reload()?;
+        systemd::call(&["daemon-reload"])?;
     }
     if let Some(path) = &mailbox {
         mailbox::take_back(path)?;
