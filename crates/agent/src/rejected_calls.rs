@@ -7,7 +7,7 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use crate::transcript::{Entry, entries};
+use crate::transcript::entries;
 
 /// The beginning of the result of such a call.
 const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
@@ -26,8 +26,11 @@ pub struct RejectedCall {
 /// Returns the rejected calls of the last turn, in the order of the session. Empty if the transcript cannot be read.
 pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
     let (mut made, mut rejected) = (Vec::new(), Vec::new());
+    let is_of_the_turn =
+        |block: &Value| block["type"] == "tool_result" || block["text"].as_str().is_some_and(|text| text.starts_with(INTERRUPTED));
     for entry in entries(transcript, |_| true) {
-        if begins_a_turn(&entry) {
+        // A turn begins.
+        if entry.message["role"] == "user" && !entry.blocks().iter().any(is_of_the_turn) {
             (made, rejected) = (Vec::new(), Vec::new());
         }
         for block in entry.blocks() {
@@ -43,12 +46,6 @@ pub fn of_last_turn(transcript: impl Read) -> Vec<RejectedCall> {
     }
     made.retain(|call: &RejectedCall| rejected.contains(&call.id));
     made
-}
-
-fn begins_a_turn(entry: &Entry) -> bool {
-    let is_of_the_turn =
-        |block: &Value| block["type"] == "tool_result" || block["text"].as_str().is_some_and(|text| text.starts_with(INTERRUPTED));
-    entry.message["role"] == "user" && !entry.blocks().iter().any(is_of_the_turn)
 }
 
 #[cfg(test)]

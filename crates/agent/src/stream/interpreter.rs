@@ -24,7 +24,7 @@ pub(super) const RAW_HEAD: usize = 256;
 pub struct Interpreter {
     /// The session that the process resumes or forks.
     resumed: Option<Untrusted>,
-    session_id: Option<Untrusted>,
+    pub(super) session_id: Option<Untrusted>,
     ledger: Ledger,
     spent: Spent,
     round_trip: RoundTrip,
@@ -41,11 +41,6 @@ impl Interpreter {
     /// For an agent that resumes or forks this session.
     pub fn resuming(session_id: impl Into<Untrusted>) -> Self {
         Self { resumed: Some(session_id.into()), spent: Spent::Unknown, ..Self::default() }
-    }
-
-    /// The session's id, from the last `init`; `None` before the first.
-    pub fn session_id(&self) -> Option<&Untrusted> {
-        self.session_id.as_ref()
     }
 
     /// The files that the editing tools wrote so far, in order, at most 1000.

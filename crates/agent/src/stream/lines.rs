@@ -204,7 +204,8 @@ impl<R: Read> BoundedLines<R> {
                 if std::mem::take(&mut self.reading_long) {
                     return Ok(Some((Found::Long, at_end)));
                 }
-                let is_line = if self.keeps_blank { line_feed.is_some() || !line.is_empty() } else { !self.is_blank(&line) };
+                let is_blank = self.buffer[line.clone()].trim_ascii().is_empty();
+                let is_line = if self.keeps_blank { line_feed.is_some() || !line.is_empty() } else { !is_blank };
                 if is_line {
                     return Ok(Some((Found::InBuffer(line), at_end)));
                 }
@@ -215,10 +216,6 @@ impl<R: Read> BoundedLines<R> {
             }
             self.fill()?;
         }
-    }
-
-    fn is_blank(&self, line: &Range<usize>) -> bool {
-        self.buffer[line.clone()].trim_ascii().is_empty()
     }
 
     fn fill(&mut self) -> io::Result<()> {

@@ -51,7 +51,7 @@ impl Shortener {
                     out.extend_from_slice(&input[..run]);
                     input = &input[run..];
                     if end.is_some() {
-                        self.open();
+                        *self = Self { state: State::Inside, ..Self::new(self.limit) };
                     }
                 }
                 State::Inside => {
@@ -93,10 +93,6 @@ impl Shortener {
                 },
             }
         }
-    }
-
-    fn open(&mut self) {
-        *self = Self { state: State::Inside, ..Self::new(self.limit) };
     }
 
     fn close(&mut self, out: &mut Vec<u8>, cuts: &mut Vec<Cut>) {

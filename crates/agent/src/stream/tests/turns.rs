@@ -116,7 +116,7 @@ fn an_interrupted_run_returns_its_words_calls_and_session() {
     assert_eq!(outcomes(&all)[0].verdict, streaming);
     let EventKind::Interrupted { text, session_id, .. } = agent.interrupted("in-band") else { panic!() };
     assert_eq!(text, "a long story about n");
-    assert_eq!(session_id.as_ref(), agent.session_id());
+    assert_eq!(session_id, agent.session_id);
     let mut agent = Interpreter::new();
     items(&mut agent, stream!("permissions/hook_stopped"));
     let EventKind::Interrupted { text, tool_calls, .. } = agent.interrupted("hook") else { panic!() };
