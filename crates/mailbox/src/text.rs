@@ -35,15 +35,11 @@ pub fn ends_a_line(c: char) -> bool {
     c == '\n' || ends_a_line_for_some(c)
 }
 
-/// True if the text is safe for a terminal as it is, like most texts: printable ASCII and newlines.
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
-}
-
 /// Returns the text for a terminal: without hazardous characters, with `\n` for `\r\n`, and with a space for every other end of a
 /// line. Hazardous characters may control the terminal or reorder the text.
 pub fn printable(text: &str) -> String {
-    if is_plain(text) {
+    // Most texts are safe for a terminal as they are.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return text.to_owned();
     }
     let text = text.replace("\r\n", "\n");

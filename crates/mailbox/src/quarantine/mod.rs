@@ -3,7 +3,7 @@
 //! A file is moved there once its grace time is over. The reason also describes its content in words. [`quarantined_round`](crate::transitions::quarantined_round) finds
 //! answered and claimed rounds whose file lies there.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -53,7 +53,10 @@ pub fn quarantine(mailbox: &Mailbox, path: &Path, name: impl AsRef<OsStr>, reaso
     let held = other_content(path, &shown).map_or_else(String::new, |held| format!("; {held}"));
     let cut = if name.as_ref().len() > MAX_NAME { format!("; its whole name was {shown}") } else { String::new() };
     let reason = format!("{reason}{held}{cut}");
-    let name = cut_to(name.as_ref(), MAX_NAME);
+    // Without half a character at the end.
+    let name = name.as_ref();
+    let end = name.to_str().map_or(MAX_NAME.min(name.len()), |text| text.floor_char_boundary(MAX_NAME));
+    let name = OsStr::from_bytes(&name.as_bytes()[..end]).to_owned();
     let text = format!("{} from {from}/: {reason}\n", time::rfc3339(time::now()));
     for n in 0..MAX_SAME_NAME {
         let mut own = name.clone();
@@ -104,12 +107,6 @@ pub fn keep_copy(mailbox: &Mailbox, path: &Path, bytes: &[u8], reason: &str) -> 
         }
     }
     Err(Error::failed("every name in quarantine/ for this file is in use", "remove files from quarantine/ that you no longer need"))
-}
-
-/// Returns the first `max` bytes of a name, without half a character at the end.
-fn cut_to(name: &OsStr, max: usize) -> OsString {
-    let end = name.to_str().map_or(max.min(name.len()), |text| text.floor_char_boundary(max));
-    OsStr::from_bytes(&name.as_bytes()[..end]).to_owned()
 }
 
 /// Records a quarantine in the audit trail, and in the log of a program that has one. The reason may quote the file, so both only

@@ -255,7 +255,9 @@ fn post_locked(
     if disk::create(&path, bytes)? == Placed::NameExists {
         let earlier = read_question::pending(mailbox, &round.workflow)?;
         let is_dialogs = earlier.typed.live.is_some();
-        if same(&earlier.typed, question) && is_dialogs == question.live.is_some() {
+        // For the person who reads it and for the agent that resumes.
+        let is_same = asks_the_same(&earlier.typed, question) && earlier.typed.checkpoint == question.checkpoint;
+        if is_same && is_dialogs == question.live.is_some() {
             return Ok(Receipt { round: round::of_pending(mailbox, &earlier.typed)?, question: earlier.typed, repeated: true });
         }
         if is_dialogs {
@@ -277,11 +279,6 @@ fn post_locked(
     }
     audit::record(mailbox, Entry::about_round("posted", round).question(question).by(question.asked_by.as_deref().unwrap_or_default()));
     Ok(Receipt { round: round.clone(), question: question.clone(), repeated: false })
-}
-
-/// True if two questions are the same for the person who reads them and for the agent that resumes.
-fn same(a: &Question, b: &Question) -> bool {
-    asks_the_same(a, b) && a.checkpoint == b.checkpoint
 }
 
 /// True if two questions have the same words, wait for the same event, and show the same files.

@@ -7,10 +7,7 @@ use crate::audit::{self, Entry};
 use crate::documents::answer::{BY_EVENT, MAX_ANSWER};
 use crate::documents::question::MAX_UNTIL_CLOSED;
 use crate::listing::closings;
-use crate::{
-    Answer, Caller, Error, Folder, Mailbox, QuestionDocument, QuestionId, Result, Round, RoundId, WorkflowId, disk, list, read_question,
-    round,
-};
+use crate::{Answer, Caller, Error, Folder, Mailbox, QuestionId, Result, Round, RoundId, WorkflowId, disk, list, read_question, round};
 
 /// Returns the error for an answer while an earlier one of the same workflow still waits for its run.
 pub(super) fn earlier_answer_waits(mailbox: &Mailbox, round: &RoundId) -> Error {
@@ -104,7 +101,7 @@ pub fn keep(mailbox: &Mailbox, round: &Round, reply: Answer) -> Result<()> {
     }
     document.typed.late_answers.push(reply);
     document.update()?;
-    let bytes = in_json(&document);
+    let bytes = document.field("late_answers").map_or(0, str::len);
     if bytes > MAX_LATE_BYTES {
         return Err(full(format!("would take {bytes} bytes with your answer, the limit is {MAX_LATE_BYTES}")));
     }
@@ -115,10 +112,6 @@ pub fn keep(mailbox: &Mailbox, round: &Round, reply: Answer) -> Result<()> {
     }
     audit::record(mailbox, entry);
     Ok(())
-}
-
-fn in_json(document: &QuestionDocument) -> usize {
-    document.field("late_answers").map_or(0, str::len)
 }
 
 fn full(problem: String) -> Error {

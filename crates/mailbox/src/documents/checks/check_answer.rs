@@ -47,9 +47,9 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
             reply.edited = None;
         }
         (Outcome::Declined, _) => reply.edited = None,
-        (Outcome::Answered, Some(value)) if is_edited(&value) && question.approval.is_some() => {
+        (Outcome::Answered, Some(AnswerValue::Text(word))) if word == EDITED && question.approval.is_some() => {
             edited(question, reply.edited.as_deref())?;
-            reply.value = Some(value);
+            reply.value = Some(AnswerValue::Text(word));
         }
         (Outcome::Answered, Some(_)) if reply.edited.is_some() => {
             let fix = "leave it out; it changes a tool call, beside the value `edited`";
@@ -59,10 +59,6 @@ pub fn check(question: &Question, mut reply: Answer, given: Given) -> Result<Ans
         (Outcome::Answered, None) => return Err(Error::invalid("answer.value", "is missing", "write a value, or outcome `declined`")),
     }
     Ok(reply)
-}
-
-fn is_edited(value: &AnswerValue) -> bool {
-    matches!(value, AnswerValue::Text(word) if word == EDITED)
 }
 
 /// Returns the normal form of a value that fits the question.
