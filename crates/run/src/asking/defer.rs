@@ -246,7 +246,8 @@ impl Deferred<'_> {
         }
         for round in list::newest_rounds_of(self.mailbox, self.workflow).into_iter().take(list::SEARCHED) {
             for folder in [Folder::Running, Folder::Parked, Folder::Closed] {
-                let Some(question) = self.read(folder, &round).filter(|question| self.is_its(question)) else { continue };
+                let Ok(document) = read_question::of_round(&self.mailbox.round(folder, &round), &round) else { continue };
+                let Some(question) = Some(document.typed).filter(|question| self.is_its(question)) else { continue };
                 // An earlier process of this session may have died with the answer in its hands.
                 if self.run.is_none() && folder == Folder::Running && question.to_session {
                     let left = inline::left_behind(self.mailbox, &round)?;
@@ -257,10 +258,6 @@ impl Deferred<'_> {
             }
         }
         Ok(Found::Nothing)
-    }
-
-    fn read(&self, folder: Folder, round: &RoundId) -> Option<Question> {
-        read_question::of_round(&self.mailbox.round(folder, round), round).ok().map(|document| document.typed)
     }
 
     /// True if this call asked the question.

@@ -81,7 +81,9 @@ pub fn own_state_without_lock(mailbox: &Mailbox, workflow: &WorkflowId) -> Resul
         if class == Some(Class::Turns)
             && let Some(run) = run
         {
-            let parked = ended(workflow, End::Parked, cut_text(mailbox, &run));
+            // The text that the agent had written when it was cut off.
+            let written = |kind| if let EventKind::Interrupted { text, .. } = kind { Some(text) } else { None };
+            let parked = ended(workflow, End::Parked, last_text(mailbox, &run, written).unwrap_or_default());
             return Ok(OwnState::Ended(Ended { cut: true, ..parked }));
         }
         let end = if run.as_ref().is_some_and(|r| r.state == RunState::Interrupted) { End::Interrupted } else { End::Parked };
@@ -204,12 +206,6 @@ fn final_text(mailbox: &Mailbox, run: &Run) -> String {
         _ => None,
     });
     result.or_else(|| run.result.clone()).unwrap_or_default()
-}
-
-/// The text that an agent had written when it was cut off.
-fn cut_text(mailbox: &Mailbox, run: &Run) -> String {
-    let written = |kind| if let EventKind::Interrupted { text, .. } = kind { Some(text) } else { None };
-    last_text(mailbox, run, written).unwrap_or_default()
 }
 
 fn last_text(mailbox: &Mailbox, run: &Run, text_of: impl Fn(EventKind) -> Option<Untrusted>) -> Option<String> {

@@ -10,7 +10,6 @@
 //! A tree is at work while at least one of its runs is live: runs at the same time count once, and waiting for an answer does not
 //! count. So the time limit of a tree ends all of its runs at the same moment, whenever each began.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::attempt::ending::Ending;
@@ -31,10 +30,6 @@ pub(crate) const MAX_TURNS: &str = "--max-turns";
 /// True if the arguments of a call set an option.
 pub(crate) fn says(call: &Invocation, option: &str) -> bool {
     call.args.iter().any(|a| a.to_string_lossy().starts_with(option))
-}
-
-fn lock_path(mailbox: &Mailbox) -> PathBuf {
-    mailbox.lock_file("costs")
 }
 
 /// A limit of the configuration and what is left of it.
@@ -79,7 +74,7 @@ impl Allowance {
         limits.extend(tree.tightest);
         let mut held = false;
         if day_cost > 0.0 && least(&limits).is_none_or(|tightest| tightest.left > 0.0) {
-            let _lock = Lock::acquire(&lock_path(mailbox))?;
+            let _lock = Lock::acquire(&mailbox.lock_file("costs"))?;
             if let Some(day) = Day::read(mailbox, config, time::now(), Some(&run.round()))? {
                 let slots = config.relaunch.max_concurrent.saturating_sub(day.runs).max(1);
                 // A run without a limit of its own gets an even part, so that something is left for the next run.

@@ -23,7 +23,9 @@ impl Reason {
     pub(super) fn of(teller: &Teller<'_>, found: Found<'_>, to_session: bool, hold_ups: &[HoldUp]) -> Self {
         let Found { round, run, state, .. } = found;
         let is_for_watcher = |cause| matches!(cause, Cause::NoWatcher | Cause::WatcherStopped);
-        let is_to_launch = waits_for_launch(state) && !to_session;
+        let is_to_launch =
+            matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
+                && !to_session;
         let first = hold_ups.first().filter(|first| is_for_watcher(first.cause) || is_to_launch && says_more(first.cause));
         // A person who mends only the first cause would meet the next one.
         let others = hold_ups.iter().skip(1).filter(|other| is_to_launch && other.cause.is_in_the_way() && says_more(other.cause));
@@ -84,11 +86,6 @@ fn earlier_failure(mailbox: &Mailbox, round: &RoundId, run: Option<&Run>) -> Opt
     let attempt = run?.attempt.checked_sub(1).filter(|attempt| *attempt > 0)?;
     let why = record::read(mailbox, round, attempt).ok()?.why?;
     Some(format!("; attempt {attempt} failed: {}", text::excerpt(&why, 200)))
-}
-
-/// True if an agent is to be launched for a round in this state.
-fn waits_for_launch(state: Standing) -> bool {
-    matches!(state, Standing::Answered | Standing::Queued | Standing::Retrying | Standing::Throttled | Standing::Orphaned)
 }
 
 /// True if the words of this cause say more than the round's state does.

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::activity::so_far::{self, LARGEST_PARTIAL, partial_path};
 use crate::attempt::record::{self, Run, RunState};
@@ -239,7 +239,8 @@ impl PartialText {
         self.line.clear();
         if write_line(&mut self.line, seq, at, &piece).is_ok() && self.size + self.line.len() as u64 <= LARGEST_PARTIAL {
             if self.file.is_none() {
-                self.file = open_partial(&self.path);
+                // An earlier supervisor of the attempt may have left it.
+                self.file = disk::open_append(&self.path).ok().filter(|file| disk::empty(file).is_ok());
             }
             let written = self.file.as_mut().is_some_and(|file| file.write_all(&self.line).is_ok());
             // After an error nothing more of this text is written.
@@ -257,12 +258,6 @@ impl PartialText {
         }
         self.offset = 0;
     }
-}
-
-fn open_partial(path: &Path) -> Option<File> {
-    let file = disk::open_append(path).ok()?;
-    // An earlier supervisor of the attempt may have left it.
-    disk::empty(&file).ok().map(|()| file)
 }
 
 impl Drop for PartialText {

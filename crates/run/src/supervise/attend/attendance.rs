@@ -138,7 +138,7 @@ impl Attendance<'_, '_> {
             }
             let next_look = self.requests.look_after_all(&mut self.live, &self.stopping, now);
             let working = self.stopping.is_working().then(|| self.deadlines.next());
-            let turn_ends = self.requests.turn_ends_until().filter(|_| self.stopping.is_working());
+            let turn_ends = self.requests.ends_for.as_ref().map(|ends| ends.until).filter(|_| self.stopping.is_working());
             let next = [self.stopping.next_rung(), exit_due, working, turn_ends, next_look].into_iter().flatten().min();
             let message = match next {
                 Some(at) => messages.recv_timeout(at.saturating_duration_since(now)),

@@ -49,16 +49,16 @@ pub(super) struct Requests {
     /// The requests behind it.
     behind: VecDeque<Unasked>,
     /// The question that the run is being ended for.
-    ends_for: Option<EndsFor>,
+    pub(super) ends_for: Option<EndsFor>,
     /// Wakes the supervisor when the question's files change; `None` while nothing waits, or if there are no file events.
     wakes: Option<Hints>,
 }
 
 /// The end of a run for a question.
-struct EndsFor {
+pub(super) struct EndsFor {
     question: QuestionId,
     /// When the agent must have ended its turn.
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Requests {
@@ -73,11 +73,6 @@ impl Requests {
     /// The question that the run is being ended for.
     pub(super) fn ends_for(&self) -> Option<QuestionId> {
         self.ends_for.as_ref().map(|ends| ends.question)
-    }
-
-    /// When the agent must have ended its turn for that question.
-    pub(super) fn turn_ends_until(&self) -> Option<Instant> {
-        self.ends_for.as_ref().map(|ends| ends.until)
     }
 
     /// The question that the agent has not ended its turn for, although its time is over.
