@@ -29,7 +29,7 @@ pub(super) fn pause_after(error: &Error) -> Duration {
 /// The dates of a watcher.
 pub(super) struct Dates {
     /// Expiries, reminders and retries, as far as their dates are known.
-    timers: BTreeSet<Timer>,
+    pub(super) timers: BTreeSet<Timer>,
     /// Paths to look at again, and when.
     pub(super) look_again_at: HashMap<PathBuf, Instant>,
     next_look_around: Instant,
@@ -53,11 +53,6 @@ impl Dates {
         let now = Instant::now();
         let timer = self.timers.first().map(|t| now + (t.at - time::now()).to_std().unwrap_or_default());
         self.look_again_at.values().copied().chain(timer).fold(self.next_look_around, Instant::min)
-    }
-
-    /// Replaces all timers.
-    pub(super) fn set_timers(&mut self, timers: impl Iterator<Item = Timer>) {
-        self.timers = timers.collect();
     }
 
     pub(super) fn add(&mut self, timer: Timer) {

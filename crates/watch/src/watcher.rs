@@ -310,7 +310,7 @@ impl Watcher<'_> {
 
     fn look_at_folders(&mut self, first: bool, thorough: bool) -> Result<()> {
         // Timers come first: the steps below add to them.
-        self.dates.set_timers(list::names(&self.served.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)));
+        self.dates.timers = list::names(&self.served.mailbox, Folder::Timers)?.iter().filter_map(|n| Timer::from_file_name(n)).collect();
         self.events.keep_only(&self.dates.rounds_with_event());
         for round in list::round_names(&self.served.mailbox, Folder::Running) {
             self.launches.recover_unless_live(&self.served, &mut self.dates, &round);

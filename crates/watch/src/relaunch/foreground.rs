@@ -64,16 +64,11 @@ pub fn run(mailbox: &Mailbox, config: Config, attempt: Attempt, json: bool) -> R
     if goes_on { follow_to_the_end(mailbox, &config, &run, signals, json) } else { exit_status_of_run(run) }
 }
 
-/// Supervises this attempt alone, and prints its events. Returns the exit status. Whatever the workflow needs after it is not done here.
+/// Supervises an attempt in this process and prints its events. Returns its final record.
 ///
 /// # Errors
 /// Those of [`run`].
-pub fn run_once(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<u8> {
-    exit_status_of_run(supervise(mailbox, config, attempt, json)?)
-}
-
-/// Supervises an attempt in this process and prints its events. Returns its final record.
-fn supervise(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<Run> {
+pub fn supervise(mailbox: &Mailbox, config: &Config, attempt: Attempt, json: bool) -> Result<Run> {
     let grace = config.limits.grace.0;
     // A message through the channel wakes the printer. When the sender is dropped, no more events will come.
     let (wake_printer, woken) = mpsc::sync_channel(1);
@@ -134,7 +129,7 @@ fn print_attempt(mut lines: EventTail, json: bool, woken: &Receiver<()>, progres
 }
 
 /// The exit status of a run that is over, or the error to report.
-fn exit_status_of_run(run: Run) -> Result<u8> {
+pub(super) fn exit_status_of_run(run: Run) -> Result<u8> {
     let go_on =
         if run.is_exec() { format!("relaunch exec {} -- PROGRAM", run.workflow_id) } else { format!("relaunch {}", run.workflow_id) };
     let retry = if run.is_exec() { go_on.clone() } else { format!("relaunch retry {}", run.workflow_id) };

@@ -90,8 +90,10 @@ fn of_one(teller: &Teller<'_>, workflow: &WorkflowId) -> Result<Story> {
 }
 
 fn words(found: &[Story], context: &Context, one: bool) -> String {
+    // Where the value begins in a line of details. The lines of a configuration stay as they are: people copy them.
+    let value_of = |line: &str| (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11);
     match found {
-        [story] if one => fitted::paragraphs(&details(story, context), value_of_details),
+        [story] if one => fitted::paragraphs(&details(story, context), value_of),
         [] => "nothing is open\n".into(),
         all => fitted::rows(&table(all)),
     }
@@ -164,12 +166,6 @@ fn refused_in_words(refused: &Refused, workflow: &WorkflowId, context: &Context)
 /// Says what an agent could not do whose shell does not find a program of askbox.
 fn not_found_in_words(program: &str) -> String {
     format!("`{program}` is not on the PATH of the agent's shell, so the agent may not have asked; what sets that PATH: askbox doctor")
-}
-
-/// The position in a line of details where the value begins. `None` for the lines of a configuration, which stay as they are: people copy
-/// them.
-fn value_of_details(line: &str) -> Option<usize> {
-    (!["allowed_tools = ", "ask = "].iter().any(|key| line.trim_start().starts_with(key))).then_some(11)
 }
 
 fn details(status: &Story, context: &Context) -> String {

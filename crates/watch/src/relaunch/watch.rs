@@ -102,7 +102,7 @@ pub fn exec(mailbox: &Mailbox, context: &Context, workflow: &WorkflowId, program
     let runner = Runners::only(file.to_owned(), args.to_vec());
     let config = Config { runner, ..context.config()? };
     match on_demand::exec_now(mailbox, &config, workflow)? {
-        RunNow::Supervise(attempt) => foreground::run_once(mailbox, &config, attempt, json),
+        RunNow::Supervise(attempt) => foreground::exit_status_of_run(foreground::supervise(mailbox, &config, attempt, json)?),
         RunNow::Delivered => Ok(0),
         RunNow::Refused(refused) => Err(refusals::error_of(mailbox, context, workflow, refused)),
     }
