@@ -67,7 +67,8 @@ pub(super) fn read(text: &str) -> Result<FrontMatter<'_>, Problem> {
         Ok(fields) => (as_written, fields),
         // The first reading names the place as the person wrote it.
         Err(first) => {
-            let with_quotes = format!("{opening}{}", quoted(content));
+            let quoted = content.split('\n').map(|line| with_quotes(line).unwrap_or_else(|| spaces_for_tabs(line)));
+            let with_quotes = format!("{opening}{}", quoted.collect::<Vec<_>>().join("\n"));
             let fields = parse(&with_quotes).map_err(|_| wrong(&first))?;
             (with_quotes, fields)
         }
@@ -83,11 +84,6 @@ fn parse<T: DeserializeOwned>(yaml: &str) -> Result<T, serde_saphyr::Error> {
 fn wrong(e: &serde_saphyr::Error) -> Problem {
     let line = e.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
     Problem::Wrong { line, why: e.render_with_formatter(&UserMessageFormatter).to_string() }
-}
-
-/// The front matter with double quotes around the values that need them.
-fn quoted(content: &str) -> String {
-    content.split('\n').map(|line| with_quotes(line).unwrap_or_else(|| spaces_for_tabs(line))).collect::<Vec<_>>().join("\n")
 }
 
 /// The line with quotes around its value; `None` if the line stays as it is.

@@ -35,7 +35,9 @@ pub(super) fn of(
     (session, root): (&Session, &Session),
 ) -> Result<(RequestId, Request)> {
     let cwd = PathBuf::from(&session.directory);
-    let asks = session_id(facts, root)?;
+    // opencode's own ids are not UUIDs.
+    let made = || Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {}", facts.name, root.id).as_bytes());
+    let asks: SessionId = Uuid::parse_str(&root.id).unwrap_or_else(|_| made()).to_string().parse()?;
     let request = Request {
         // Each request has one of its own, also if one call asks more than once.
         workflow: posted::workflow(&cwd, &asks, id.as_str())?,
@@ -50,12 +52,6 @@ pub(super) fn of(
         more: More { title: root.title.clone().filter(|title| !title.starts_with(UNTITLED)), ..More::default() },
     };
     Ok((id, request))
-}
-
-/// The session's id as a UUID. opencode's own ids are not UUIDs.
-fn session_id(facts: &Facts, session: &Session) -> Result<SessionId> {
-    let made = || Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{} {}", facts.name, session.id).as_bytes());
-    Uuid::parse_str(&session.id).unwrap_or_else(|_| made()).to_string().parse()
 }
 
 fn subagent(session: &Session) -> Subagent {

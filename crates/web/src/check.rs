@@ -46,7 +46,10 @@ struct Renewed(HeaderValue);
 
 async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Response>> {
     let (mut parts, body) = request.into_parts();
-    let (home, path) = below_a_device(parts.uri.path());
+    // The path of the device in the path of the request, `/d/SECRET` or nothing, and the rest.
+    let all = parts.uri.path();
+    let end = all.strip_prefix("/d/").and_then(|rest| rest.find('/')).map_or(0, |length| "/d/".len() + length);
+    let (home, path) = (all[..end].to_owned(), all[end..].to_owned());
     let refuse = |status, title: &str, words: &str| Err(Box::new(reply::problem_page(&home, status, title, words)));
     let Some(host) = host(site, &parts) else {
         return refuse(
@@ -110,12 +113,6 @@ async fn admit(site: &Arc<Site>, request: Request) -> Result<Request, Box<Respon
     let below = parts.uri.path_and_query().and_then(|all| all.as_str().get(home.len()..)).and_then(|below| below.parse().ok());
     parts.uri = below.unwrap_or_default();
     Ok(Request::from_parts(parts, Body::empty()))
-}
-
-/// The path of the device in the path of a request, `/d/SECRET` or nothing, and the rest.
-fn below_a_device(path: &str) -> (String, String) {
-    let end = path.strip_prefix("/d/").and_then(|rest| rest.find('/')).map_or(0, |length| "/d/".len() + length);
-    (path[..end].to_owned(), path[end..].to_owned())
 }
 
 /// The page's name in the request, if there is exactly one and it is known.

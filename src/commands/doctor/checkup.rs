@@ -126,11 +126,6 @@ impl Checkup {
         disk::lock_holder(&mailbox.lock_file("watchers"))
     }
 
-    /// True if a signal has stopped the watcher.
-    pub fn is_watcher_stopped(&self) -> bool {
-        self.watcher_process().is_some_and(|watcher| watcher.is_stopped)
-    }
-
     /// A command of one of the programs, with the flag that selects this mailbox.
     pub fn command(&self, words: &str) -> String {
         format!("{words}{}", self.flag)

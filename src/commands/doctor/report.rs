@@ -127,10 +127,12 @@ pub fn run(args: &Doctor, context: &Context) -> Result<u8> {
     }
     checkup.newest = road.as_ref().map(Road::newest);
     checks::run(&mut checkup);
+    // A signal may have stopped it.
+    let is_stopped = checkup.watcher_process().is_some_and(|watcher| watcher.is_stopped);
     let about_watcher = match &refused {
         Some(Error::NotFound { .. }) => "There is no mailbox yet; askbox setup makes it, and so does the first ask-post.\n",
         Some(_) => "The mailbox cannot be used as it is, so no watcher can run.\n",
-        None if watcher && checkup.is_watcher_stopped() => "A watcher is there, but a signal has stopped it.\n",
+        None if is_stopped => "A watcher is there, but a signal has stopped it.\n",
         None if watcher => "A watcher is running.\n",
         None if checkup.newest.is_some_and(|newest| !newest.is_open) => "No watcher is running.\n",
         None if checkup.loaded.is_err() => "No watcher is running. First mend the configuration, then start one with: relaunch watch\n",

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the mailbox is a scratch folder, and the files are those of strangers")]
 
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ pub fn folders(case: &mut Case<'_>) -> Verdict {
         let pending = place.mailbox.join("pending");
         let moved = place.mailbox.with_file_name("moved");
         match kind {
-            "a folder for all" => set_mode(&pending, 0o777)?,
+            "a folder for all" => std::fs::set_permissions(&pending, Permissions::from_mode(0o777)).io("change", &pending)?,
             "a linked folder" => move_behind_a_link(&pending, &moved)?,
             _ => move_behind_a_link(&place.mailbox.clone(), &moved)?,
         }
@@ -127,10 +128,6 @@ pub fn tolerated(case: &mut Case<'_>) -> Verdict {
         all.map_err(|stop| stop.in_words(|words| format!("{words}: {}", rule["why"])))?;
     }
     Ok(())
-}
-
-fn set_mode(path: &std::path::Path, mode: u32) -> Result<()> {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).io("change", path)
 }
 
 fn move_behind_a_link(path: &std::path::Path, to: &std::path::Path) -> Result<()> {

@@ -31,8 +31,9 @@ use askbox_mailbox::{
 /// [`Error::Invalid`] if the question cannot be written as JSON.
 pub fn interrupt(round: &RoundId, question: &Question) -> Result<Value> {
     let id = format!("{}/{}", round.workflow, SeenRound::of(round.question, question)?);
+    let message = if question.question.trim().is_empty() { question.title() } else { question.question.clone() };
     let mut interrupt = json!({
-        "id": id, "reason": reason(question), "message": message(question), "responseSchema": schema(question),
+        "id": id, "reason": reason(question), "message": message, "responseSchema": schema(question),
         "metadata": {"askbox": {
             "workflow_id": round.workflow, "question_id": round.question, "context": question.context, "asked_by": question.asked_by,
             "priority": question.priority.unwrap_or(0), "cwd": question.cwd,
@@ -56,10 +57,6 @@ fn reason(question: &Question) -> &'static str {
         () if !question.is_batch() && question.parts().first().is_some_and(|part| part.kind() == Kind::YesNo) => "confirmation",
         () => "input_required",
     }
-}
-
-fn message(question: &Question) -> String {
-    if question.question.trim().is_empty() { question.title() } else { question.question.clone() }
 }
 
 /// The JSON Schema of the payload.

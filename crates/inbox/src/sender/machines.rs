@@ -10,29 +10,24 @@ use crate::sender::Others;
 use askbox_mailbox::{Address, HostName, WorkflowId};
 use askbox_peers::known::{HostView, Reach};
 use askbox_peers::state::Way;
-use askbox_peers::{Peers, Progress, RemoteQuestion, machines};
+use askbox_peers::{Progress, RemoteQuestion, machines};
 
 /// The state of other machines.
 #[derive(Debug, Default)]
 pub struct Machines {
     /// The machines, sorted by name.
-    machines: Vec<HostView>,
+    pub(super) machines: Vec<HostView>,
     /// The databases, which name their machines themselves.
-    ways: Vec<Way>,
+    pub(super) ways: Vec<Way>,
     /// The progress of the answers that were offered from here.
     pub offers: HashMap<Uuid, Progress>,
     /// The reason why no machine is shown.
-    problem: Option<String>,
+    pub(super) problem: Option<String>,
     /// True if it is known which machines exist.
-    is_open: bool,
+    pub(super) is_open: bool,
 }
 
 impl Machines {
-    pub(super) fn seen_by(peers: &Peers, offered: &[Uuid]) -> Self {
-        let offers = offered.iter().filter_map(|id| Some((*id, peers.progress(*id)?))).collect();
-        Self { machines: peers.view(), ways: peers.ways(), offers, problem: None, is_open: true }
-    }
-
     pub(super) fn without(problem: String) -> Self {
         Self { problem: Some(problem), ..Self::nobody() }
     }

@@ -188,7 +188,8 @@ fn follow(shared: &Weak<Shared>, context: &Context, ring: &impl Fn()) {
 /// Reads the reports of the machines. Returns true if the screen must change.
 fn look(shared: &Shared, peers: &Peers) -> bool {
     let offered = thread::locked(&shared.0).offered.clone();
-    let now = Machines::seen_by(peers, &offered);
+    let offers = offered.iter().filter_map(|id| Some((*id, peers.progress(*id)?))).collect();
+    let now = Machines { machines: peers.view(), ways: peers.ways(), offers, problem: None, is_open: true };
     let mut state = thread::locked(&shared.0);
     if now.looks_like(&state.latest) {
         return false;

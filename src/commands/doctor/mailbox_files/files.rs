@@ -47,12 +47,6 @@ fn is_of_others(root: &Path) -> bool {
     entries(root).next().is_some() && !Folder::all().any(|kind| disk::exists(root.join(kind.name())))
 }
 
-/// Checks the files of the only workflow.
-fn look_at_workflow(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
-    documents::of_workflow(checkup, mailbox, id).iter().for_each(|(_, _, path)| _ = file(checkup, path));
-    leftovers_of(checkup, mailbox, id);
-}
-
 /// Looks for temporary files below the folders in `runs/`.
 fn all_leftovers(checkup: &mut Checkup, recent: Option<BTreeSet<WorkflowId>>) {
     let Some(mailbox) = checkup.mailbox.clone() else { return };
@@ -79,7 +73,8 @@ fn leftovers_of(checkup: &mut Checkup, mailbox: &Mailbox, id: &WorkflowId) {
 /// Checks the mailbox folder by folder.
 pub(in crate::commands::doctor) fn look(checkup: &mut Checkup) {
     if let Some((mailbox, id)) = checkup.asked() {
-        return look_at_workflow(checkup, &mailbox, &id);
+        documents::of_workflow(checkup, &mailbox, &id).iter().for_each(|(_, _, path)| _ = file(checkup, path));
+        return leftovers_of(checkup, &mailbox, &id);
     }
     let root = checkup.root.clone();
     if is_of_others(&root) {

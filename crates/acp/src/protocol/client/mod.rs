@@ -63,11 +63,13 @@ pub struct Client {
 impl Client {
     /// For a process that has said nothing yet. `name` is the session's id in askbox's records, `preset` what is known about the agent.
     pub fn new(name: &str, place: SessionPlace, preset: Option<&'static Preset>) -> Self {
+        // 30 bits of the session's UUID, which every JSON-RPC library takes; 0 for another name.
+        let digits = name.get(..8).filter(|_| name.len() == 36).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         Self {
             name: name.into(),
             place,
             agent: *preset.unwrap_or(&PLAIN),
-            last_id: first_id(name),
+            last_id: digits.unwrap_or(0) & 0x3fff_ffff,
             asked: Vec::new(),
             info: AgentInfo::default(),
             session: None,
@@ -218,10 +220,4 @@ impl Client {
     pub fn files(&self) -> &[Untrusted] {
         &self.ledger.files
     }
-}
-
-/// The number below the first id of our requests: 30 bits of a session's UUID, which every JSON-RPC library takes; 0 for another name.
-fn first_id(name: &str) -> u64 {
-    let digits = name.get(..8).filter(|_| name.len() == 36).and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    digits.unwrap_or(0) & 0x3fff_ffff
 }
