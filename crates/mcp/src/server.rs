@@ -47,6 +47,9 @@ impl Server {
     }
 }
 
+/// What a client is told: the reply, or an error of the protocol.
+type Reply<T> = std::result::Result<T, ErrorData>;
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build());
@@ -54,19 +57,11 @@ impl ServerHandler for Server {
         info
     }
 
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, _request: Option<PaginatedRequestParams>, _context: RequestContext<RoleServer>) -> Reply<ListToolsResult> {
         Ok(ListToolsResult::with_all_items(self.tools()))
     }
 
-    async fn call_tool(
-        &self,
-        mut request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> std::result::Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, mut request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Reply<CallToolResponse> {
         if !self.tools().iter().any(|tool| tool.name == request.name) {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", text::excerpt(&request.name, 60)), None));
         }
@@ -104,7 +99,7 @@ impl ServerHandler for Server {
         })
     }
 
-    async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<GetTaskResult, ErrorData> {
+    async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> Reply<GetTaskResult> {
         let desk = Arc::clone(&self.desk);
         let shows_forms = shows_forms(&context);
         let (task, taken) = in_a_thread(move || task::look(&desk, &request.task_id, shows_forms)).await?.map_err(no_such_task)?;
@@ -113,11 +108,7 @@ impl ServerHandler for Server {
     }
 
     /// Refuses a request that the SDK cannot read: its method is unknown, or its params do not fit the method.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _context: RequestContext<RoleServer>,
-    ) -> std::result::Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Reply<CustomResult> {
         if task::METHODS.contains(&request.method.as_str()) {
             return Err(ErrorData::invalid_params("taskId: is missing, or is no text. Hint: give the taskId that ask_user returned", None));
         }
@@ -127,12 +118,12 @@ impl ServerHandler for Server {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
-    async fn update_task(&self, request: UpdateTaskParams, context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {
+    async fn update_task(&self, request: UpdateTaskParams, context: RequestContext<RoleServer>) -> Reply<()> {
         let (desk, by) = (Arc::clone(&self.desk), caller(&context));
         in_a_thread(move || task::answer(&desk, &request.task_id, &request.input_responses, by)).await?.map_err(no_such_task)
     }
 
-    async fn cancel_task(&self, request: CancelTaskParams, _context: RequestContext<RoleServer>) -> std::result::Result<(), ErrorData> {
+    async fn cancel_task(&self, request: CancelTaskParams, _context: RequestContext<RoleServer>) -> Reply<()> {
         let desk = Arc::clone(&self.desk);
         in_a_thread(move || task::cancel(&desk, &request.task_id)).await?.map_err(no_such_task)
     }
@@ -147,7 +138,7 @@ fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Runs work that reads and writes files.
-async fn in_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> std::result::Result<T, ErrorData> {
+async fn in_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Reply<T> {
     let ended_early = |e| ErrorData::internal_error(format!("the work ended early: {e}"), None);
     tokio::task::spawn_blocking(work).await.map_err(ended_early)
 }
