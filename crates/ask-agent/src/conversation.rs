@@ -122,7 +122,7 @@ impl Conversation {
                 let ended = if process::end_left_over(&process::mark(host, &call)) { ENDED } else { "" };
                 self.answer(host, &call, &Outcome::error(format!("{UNKNOWN}{ended}")))?;
             }
-            Step::Make(call) | Step::LookIntoMailbox(call) => return self.make(host, &call),
+            Step::Make(call) => return self.make(host, &call),
         }
         Ok(None)
     }

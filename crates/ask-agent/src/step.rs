@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::history::{Call, History, Kind, Message};
 use crate::model::Failure;
-use crate::tool_names::ASK_USER;
 
 /// What the agent does next.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,10 +12,8 @@ pub(crate) enum Step {
     Wait,
     /// The model reads the newest messages and replies.
     AskModel,
-    /// The call is made.
+    /// The call is made. If it asks a person, the answer lies in the mailbox, or is not there yet.
     Make(Call),
-    /// The call asks a person. The answer lies in the mailbox, or is not there yet.
-    LookIntoMailbox(Call),
     /// The process died during the call. The model learns that the outcome is unknown.
     SayUnknown(Call),
     /// The model is told why its reply is not enough.
@@ -96,11 +93,7 @@ pub(crate) enum End {
 /// The next step.
 pub(crate) fn next(history: &History) -> Step {
     if let Some(call) = history.open_calls().into_iter().next() {
-        return match () {
-            () if history.begun.contains(&call.id) => Step::SayUnknown(call),
-            () if call.name == ASK_USER => Step::LookIntoMailbox(call),
-            () => Step::Make(call),
-        };
+        return if history.begun.contains(&call.id) { Step::SayUnknown(call) } else { Step::Make(call) };
     }
     match history.messages.last() {
         None => Step::Wait,
@@ -116,6 +109,7 @@ mod tests {
 
     use super::*;
     use crate::history::BEGUN;
+    use crate::tool_names::ASK_USER;
 
     fn history(entries: &[Value]) -> History {
         let mut history = History::default();
@@ -157,7 +151,7 @@ mod tests {
         then(reply("a", json!([tool("1", "Bash"), tool("2", "Read"), tool("3", ASK_USER)])), Step::Make(call("1", "Bash")));
         then(begun("1"), Step::SayUnknown(call("1", "Bash")));
         then(result("1"), Step::Make(call("2", "Read")));
-        then(result("2"), Step::LookIntoMailbox(call("3", ASK_USER)));
+        then(result("2"), Step::Make(call("3", ASK_USER)));
         then(result("3"), Step::AskModel);
         then(reply("b", json!([{ "type": "text", "text": "Done." }])), Step::Finish);
         then(user("q", json!("More")), Step::AskModel);
