@@ -6,11 +6,12 @@
 //! codex's choices with a note. A form of codex has a second field beside such a choice, for an answer that is none of the options. A
 //! person is shown one choice, which takes their own words too.
 
-use agent_client_protocol_schema::v1::{PermissionOption, PermissionOptionKind, RequestPermissionRequest};
+use agent_client_protocol_schema::v1::RequestPermissionRequest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{envelope, permission};
+use crate::protocol::envelope;
+use crate::protocol::permission::{Choice, WaitingCall};
 use askbox_agent::stream::lines::Line;
 use askbox_agent::stream::wire::{self, Raw};
 use askbox_agent::stream::{Asker, Elicitation, FormReply, bounded};
@@ -63,39 +64,32 @@ pub(super) struct WaitingForm {
 #[derive(Debug)]
 enum Road {
     Form(OwnWords),
-    /// As a request for a permission, with these options.
-    Permission(Vec<PermissionOption>),
+    /// As this request for a permission.
+    Permission(WaitingCall),
 }
 
 impl WaitingForm {
     /// For a request for a permission.
-    pub(super) fn of_permission(id: String, options: Vec<PermissionOption>) -> Self {
-        Self { id, road: Road::Permission(options) }
+    pub(super) fn of_permission(call: WaitingCall) -> Self {
+        Self { id: call.id.clone(), road: Road::Permission(call) }
     }
 
     /// The reply, and whether it says what it was to say.
     pub(super) fn reply(&self, reply: &FormReply) -> (String, bool) {
-        let options = match &self.road {
+        let (choice, content) = match reply {
+            FormReply::Accept(content) => (Choice::Allow, Some(content)),
+            FormReply::Decline => (Choice::Refuse, None),
+            FormReply::Cancel => (Choice::Cancel, None),
+        };
+        match &self.road {
             Road::Form(own_words) => {
-                let reply = match reply {
-                    FormReply::Accept(content) => FormReply::Accept(own_words.put_into(content)),
-                    other => other.clone(),
-                };
-                return (envelope::reply(&self.id, reply.to_json()), true);
+                let reply = content.map_or_else(|| reply.clone(), |content| FormReply::Accept(own_words.put_into(content)));
+                (envelope::reply(&self.id, reply.to_json()), true)
             }
-            Road::Permission(options) => options,
-        };
-        let only = |kind| permission::only(options, kind).map(|option| json!({ "outcome": "selected", "optionId": option }));
-        let result = match reply {
-            FormReply::Accept(content) => {
-                only(PermissionOptionKind::AllowOnce).map(|o| json!({ "outcome": o, "answers": answers(content) }))
+            Road::Permission(call) => {
+                let (line, made) = call.reply(choice, content.map(answers));
+                (line, made == choice)
             }
-            FormReply::Decline => only(PermissionOptionKind::RejectOnce).map(|outcome| json!({ "outcome": outcome })),
-            FormReply::Cancel => return (permission::cancelled(&self.id), true),
-        };
-        match result {
-            Some(result) => (envelope::reply(&self.id, result), true),
-            None => (permission::cancelled(&self.id), false),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! options of one kind are a question with choices, and nobody has chosen.
 
 use agent_client_protocol_schema::v1::{PermissionOption, PermissionOptionKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::protocol::envelope;
 
@@ -29,30 +29,29 @@ pub(super) struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// The reply, and the choice that it really makes.
-    pub(super) fn reply(&self, choice: Choice) -> (String, Choice) {
+    /// The reply, and the choice that it really makes. An allowed question of qwen has `answers`.
+    pub(super) fn reply(&self, choice: Choice, answers: Option<Value>) -> (String, Choice) {
         let wanted = match choice {
             Choice::Allow => Some(PermissionOptionKind::AllowOnce),
             Choice::Refuse => Some(PermissionOptionKind::RejectOnce),
             Choice::Cancel => None,
         };
         match wanted.and_then(|kind| only(&self.options, kind)) {
-            Some(option) => (selected(&self.id, option), choice),
+            Some(option) => {
+                let mut result = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+                answers.into_iter().for_each(|answers| result["answers"] = answers);
+                (envelope::reply(&self.id, result), choice)
+            }
             None => (cancelled(&self.id), Choice::Cancel),
         }
     }
 }
 
 /// The id of the only option of this kind.
-pub(super) fn only(options: &[PermissionOption], kind: PermissionOptionKind) -> Option<&str> {
+fn only(options: &[PermissionOption], kind: PermissionOptionKind) -> Option<&str> {
     let mut fitting = options.iter().filter(|option| option.kind == kind);
     let first = fitting.next()?;
     fitting.next().is_none().then_some(&*first.option_id.0)
-}
-
-/// The reply that chooses an option.
-fn selected(id: &str, option: &str) -> String {
-    envelope::reply(id, json!({ "outcome": { "outcome": "selected", "optionId": option } }))
 }
 
 /// The reply that nobody decides.

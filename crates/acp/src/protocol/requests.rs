@@ -30,7 +30,7 @@ impl Requests {
     /// Answers a request for a permission. Returns the line, and the choice that it makes. `None` if the request no longer waits.
     pub(super) fn decide(&mut self, id: &str, choice: Choice) -> Option<(String, Choice)> {
         let at = self.calls.iter().position(|call| call.id == id)?;
-        Some(self.calls.remove(at).reply(choice))
+        Some(self.calls.remove(at).reply(choice, None))
     }
 
     /// Answers a form. Returns the line, and whether it says what it was to say. `None` if the form no longer waits.

@@ -108,7 +108,7 @@ impl Client {
         let mut items: Vec<Item> = items.into_iter().map(Item::from).collect();
         if let Some(question) = forms::in_permission(&id, &asked, params, line) {
             items.push(StreamItem::Elicitation(Box::new(question)).into());
-            self.requests.forms.push(WaitingForm::of_permission(id, asked.options));
+            self.requests.forms.push(WaitingForm::of_permission(WaitingCall { id, options: asked.options }));
             return items;
         }
         let call = turn.calls.find(&asked.tool_call.tool_call_id.0);
