@@ -295,23 +295,17 @@ impl Adapter<'_> {
 
     fn obey(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Permit { request } => self.decide(&request, Choice::Allow),
+            Command::Permit { request } => self.decide(&request, Choice::Allow)?,
             Command::Refuse { request, words } => {
                 self.decide(&request, Choice::Refuse)?;
                 // The reply has no room for words, so the model reads them after the turn.
                 self.talk.tell_later(&words);
-                Ok(())
             }
-            Command::Reply { request, reply } => self.reply_to_form(&request, &reply),
-            Command::Tell(words) => {
-                self.talk.tell_later(&words);
-                Ok(())
-            }
-            Command::EndTurn => {
-                self.talk.end_turn();
-                Ok(())
-            }
+            Command::Reply { request, reply } => self.reply_to_form(&request, &reply)?,
+            Command::Tell(words) => self.talk.tell_later(&words),
+            Command::EndTurn => self.talk.end_turn(),
         }
+        Ok(())
     }
 
     fn decide(&mut self, request: &str, choice: Choice) -> Result<()> {
