@@ -20,7 +20,7 @@ use askbox_agent::caller_env::is_of_the_caller;
 use askbox_mailbox::{Error, IoContext, Mailbox, ProcessHandle, ReadyThread, Result, document};
 use askbox_run::{log, programs};
 
-/// The longest line that is heard, in bytes.
+/// The longest line that is heard, in bytes. (A message of ntfy has at most 4096.)
 const LONGEST_LINE: u64 = 64 << 10;
 
 /// A program that works. Dropping this tells it to leave.
@@ -151,14 +151,15 @@ impl Companion {
     }
 }
 
-fn read(mut output: impl BufRead, hear: &mut impl FnMut(&[u8])) {
+/// Reads whole lines until the stream ends.
+pub fn read(mut output: impl BufRead, mut hear: impl FnMut(&[u8])) {
     let mut line = Vec::new();
     loop {
         line.clear();
         match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) if line.last() == Some(&b'\n') => hear(&line),
-            // No line of the contract is so long: its rest is skipped.
+            // Nothing that is expected is so long: its rest is skipped.
             Ok(_) if output.skip_until(b'\n').is_err() => return,
             Ok(_) => {}
         }

@@ -16,7 +16,7 @@
 //! | [`messages`] | the messages that wake a watcher, its options, why it stopped |
 //! | [`watcher`] | the parts of one watcher, and its loop: sleep, take a message, react. It looks at one path, or at every folder or at one tree: at the start, every minute, and after lost events |
 //! | [`connection`] | the file events, the mark that the service runs, and the mailbox's identity; a mailbox that does not exist yet, is moved, or is unmounted |
-//! | `beside` | a program that works beside the watcher |
+//! | [`beside`] | a program that works beside the watcher |
 //! | [`pauses`] | the growing pauses between the starts of something that keeps ending |
 //! | `dates` | the dates when there is something to do although no message came |
 //! | [`scope`] | the mailbox that it serves, and which workflows: all, or one tree |
@@ -30,7 +30,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod beside;
+pub mod beside;
 pub mod connection;
 mod dates;
 mod housekeeping;

@@ -23,6 +23,7 @@ use crate::channel::means;
 use askbox_config::Target;
 use askbox_mailbox::{Error, IoContext, ProcessHandle, QuestionId, ReadyThread, Result, RoundId, WorkflowId, disk, document, text};
 use askbox_run::log;
+use askbox_watch::beside;
 use askbox_watch::news::lines::{About, ChannelAnswer, Hello, Notice, Receipt};
 use askbox_watch::pauses::Pauses;
 
@@ -30,8 +31,6 @@ use askbox_watch::pauses::Pauses;
 const FOLLOW_ON: Duration = Duration::from_secs(30);
 /// The shortest time between two messages that say that a person's button of one question changed nothing.
 const TOLD_LATE_EVERY: Duration = Duration::from_secs(60);
-/// The longest line of the stream, in bytes: ntfy's messages have at most 4096.
-const LONGEST_LINE: u64 = 64 << 10;
 
 /// A stream has worked if it lasted this long and the server said anything.
 const LASTED: Duration = Duration::from_secs(10);
@@ -124,28 +123,18 @@ impl Drop for Listener {
     }
 }
 
-fn read(mut output: impl BufRead, has_spoken: &AtomicBool, hear: impl Fn(Heard, Ticket)) {
+fn read(output: impl BufRead, has_spoken: &AtomicBool, hear: impl Fn(Heard, Ticket)) {
     let hear = |heard| {
         let (ticket, is_done) = mpsc::channel();
         hear(heard, Ticket { _dropped: ticket });
         // Nothing is ever sent. The wait ends with the ticket.
         let _ = is_done.recv();
     };
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) if line.last() == Some(&b'\n') => {
-                has_spoken.store(true, Ordering::Relaxed);
-                String::from_utf8_lossy(&line).lines().filter_map(heard).for_each(hear);
-            }
-            // Skip the rest of a line that is too long. No button sends such a line, and the next stream would find it again at the
-            // same place.
-            Ok(_) if output.skip_until(b'\n').is_err() => return,
-            Ok(_) => {}
-        }
-    }
+    // A line that is too long is skipped. No button sends such a line, and the next stream would find it again at the same place.
+    beside::read(output, |line| {
+        has_spoken.store(true, Ordering::Relaxed);
+        String::from_utf8_lossy(line).lines().filter_map(heard).for_each(hear);
+    });
 }
 
 /// The first word of a reply.
