@@ -36,8 +36,7 @@ struct OutcomePage {
     /// The next waiting question.
     next: Option<(String, String)>,
     /// This device's draft of an answer that came too late.
-    chosen: String,
-    written: String,
+    draft: Draft,
 }
 
 #[derive(Template)]
@@ -49,8 +48,7 @@ struct LostPage {
     /// The answer that counts instead.
     outcome: Option<Outcome>,
     /// The options that the person chose and the texts that they wrote.
-    chosen: String,
-    written: String,
+    draft: Draft,
     workflow: String,
 }
 
@@ -122,8 +120,8 @@ fn outcome_page(visit: &Visit, found: &Round) -> Result<Response> {
     let (outcome, later) = (Outcome::read(&visit.site, found)?, Later::find(&visit.site.mailbox, &found.id));
     let question = &found.document.typed;
     let context = question.shown_context().map(|context| markdown::to_html(&visit.site.hosts, &context));
-    let Draft { chosen, written } = visit.site.taken_back.draft(&found.id, &visit.signed_in.device);
-    let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next, chosen, written };
+    let draft = visit.site.taken_back.draft(&found.id, &visit.signed_in.device);
+    let page = OutcomePage { frame, outcome, later, rest: outcome::beyond_its_line(question), context, next, draft };
     Ok(reply::html(StatusCode::OK, &page))
 }
 
@@ -213,8 +211,7 @@ fn lost(visit: &Visit, id: &RoundId, filled: &Filled, decision: Option<&PersonsD
         heading,
         why: error.map_or_else(|| "The question is over".into(), program::message),
         outcome: over.map(|found| Outcome::read(&visit.site, &found)).transpose()?,
-        chosen: draft.chosen,
-        written: draft.written,
+        draft,
         workflow: id.workflow.to_string(),
     };
     Ok(reply::html(StatusCode::CONFLICT, &page))

@@ -16,6 +16,7 @@ use crate::pages::{Frame, change_call, question_form};
 use crate::reply;
 use crate::send::CHANNEL;
 use crate::site::Visit;
+use crate::taken_back::Draft;
 use askbox_cli::person::PersonsDecision;
 use askbox_cli::program;
 use askbox_mailbox::address::{Address, HostName};
@@ -39,8 +40,7 @@ struct SentPage {
     word: &'static str,
     note: String,
     /// The options that the person chose and the texts that they wrote, if the answer does not count.
-    chosen: String,
-    written: String,
+    draft: Draft,
     /// True if the question still waits.
     still_waits: bool,
     /// The next question of the same workflow.
@@ -64,18 +64,13 @@ struct Drawn {
 impl Drawn {
     fn new(host: &HostName, progress: &Progress) -> Self {
         let OfferState { stands, step, why, todo } = OfferState::new(host, progress);
-        let (state, class) = match stands {
-            Stands::Sending => ("sent", ""),
-            Stands::Sent => ("sent", "now"),
-            Stands::Accepted => ("accepted", "done"),
-            Stands::Refused => ("refused", "failed"),
-            Stands::NotSent => ("unsent", "failed"),
-            Stands::Unconfirmed => ("unknown", "failed"),
-        };
-        let sent = match stands {
-            Stands::Sending => "now",
-            Stands::NotSent => "failed",
-            _ => "done",
+        let (state, sent, class) = match stands {
+            Stands::Sending => ("sent", "now", ""),
+            Stands::Sent => ("sent", "done", "now"),
+            Stands::Accepted => ("accepted", "done", "done"),
+            Stands::Refused => ("refused", "done", "failed"),
+            Stands::NotSent => ("unsent", "failed", "failed"),
+            Stands::Unconfirmed => ("unknown", "done", "failed"),
         };
         Self { state, sent, step: (step, class), why, todo, goes_on: stands.is_open() }
     }
@@ -112,23 +107,24 @@ pub fn show(visit: &Visit, host: &HostName, id: &RoundId, again: bool) -> Result
             Ok(view) => Drawn::new(host, &progress).while_away(&view, &progress),
             Err(_) => Drawn::new(host, &progress),
         };
-        return sent(visit, host, id, Some(&offered), told, question.is_some(), &offered.written);
+        let draft = Draft { chosen: offered.chosen.clone(), written: offered.written.clone() };
+        return sent(visit, host, id, Some(&offered), told, question.is_some(), draft);
     }
     if let Some(question) = question {
         return page(visit, &question, &Filled::default(), None);
     }
-    over(visit, host, id, "")
+    over(visit, host, id, String::new())
 }
 
 /// The page for a question that no longer waits, as far as is known here, with the text that was written for it.
-fn over(visit: &Visit, host: &HostName, id: &RoundId, written: &str) -> Result<Response> {
+fn over(visit: &Visit, host: &HostName, id: &RoundId, written: String) -> Result<Response> {
     let view = visit.site.elsewhere.machine(host)?;
     let why = match visit.site.elsewhere.fate(host, id) {
         Some(fate) => format!("{host}: {fate}"),
         None => machines::staleness(&view).unwrap_or_else(|| format!("{host} does not have this question any more, or asks another one")),
     };
     let told = Drawn { state: "over", sent: "", step: (String::new(), ""), why, todo: String::new(), goes_on: false };
-    sent(visit, host, id, None, told, false, written)
+    sent(visit, host, id, None, told, false, Draft { written, ..Draft::default() })
 }
 
 /// The question of this round, if it waits on that machine as far as is known here.
@@ -157,7 +153,7 @@ pub fn decide(visit: &Visit, host: &HostName, id: &RoundId, posted: &Posted) -> 
         if visit.site.elsewhere.offered(host, id).is_some_and(is_this) {
             return Ok(visit.go_to(&format!("{there}#outcome")));
         }
-        return over(visit, host, id, &form::words(posted).join("\n\n"));
+        return over(visit, host, id, form::words(posted).join("\n\n"));
     };
     let round = answer::as_round(&question)?;
     let typed = &round.document.typed;
@@ -201,7 +197,7 @@ fn sent(
     offered: Option<&Offered>,
     told: Drawn,
     still_waits: bool,
-    written: &str,
+    draft: Draft,
 ) -> Result<Response> {
     let address = Address { host: Some(host.clone()), workflow: id.workflow.clone() }.to_string();
     let counts = matches!(told.state, "sent" | "accepted");
@@ -212,8 +208,7 @@ fn sent(
         word: offered.filter(|offered| offered.given.is_empty()).map_or("", |offered| offered.answer.word()),
         answer: offered.map(|offered| offered.given.clone()).unwrap_or_default(),
         note: offered.and_then(|offered| offered.answer.note.as_deref()).map(text::printable).unwrap_or_default(),
-        chosen: offered.filter(|_| !counts).map(|offered| offered.chosen.clone()).unwrap_or_default(),
-        written: if counts { String::new() } else { written.to_owned() },
+        draft: if counts { Draft::default() } else { draft },
         next: question_form::next_question(visit, Some(&address))?,
         still_waits: still_waits && !counts,
         later: Later::on_another_machine(&visit.site.elsewhere, host, id),
