@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::conformance::harness::{Harness, HarnessReply, Kind, shortened};
@@ -104,13 +104,7 @@ impl Runner {
 impl Case<'_> {
     /// A request about this mailbox.
     pub fn request(&self, operation: &str, more: Value) -> Value {
-        let mut request = Map::new();
-        request.insert("do".into(), operation.into());
-        request.insert("mailbox".into(), self.mailbox.display().to_string().into());
-        if let Value::Object(more) = more {
-            request.extend(more);
-        }
-        Value::Object(request)
+        merged(json!({"do": operation, "mailbox": self.mailbox.display().to_string()}), more)
     }
 
     /// The reply to a request that must take place.
@@ -167,11 +161,7 @@ impl Case<'_> {
     pub fn ask(&self, workflow: &str, more: Value) -> Verdict<String> {
         self.make()?;
         let round = Uuid::now_v7().to_string();
-        let mut question = question(workflow);
-        question["question_id"] = round.clone().into();
-        if let (Some(fields), Value::Object(more)) = (question.as_object_mut(), more) {
-            fields.extend(more);
-        }
+        let question = merged(question_with(workflow, json!({"question_id": round})), more);
         self.put(&format!("pending/{workflow}.json"), question.to_string().as_bytes())?;
         Ok(round)
     }
@@ -240,6 +230,18 @@ pub fn question(workflow: &str) -> Value {
         "schema_version": 1, "workflow_id": workflow, "question": "Which one?", "options": {"a": "This", "b": "That"},
         "timestamp": "2026-11-25T08:00:00.000Z",
     })
+}
+
+/// The same question with further fields, or with others in place of its own.
+pub fn question_with(workflow: &str, more: Value) -> Value {
+    merged(question(workflow), more)
+}
+
+fn merged(mut fields: Value, more: Value) -> Value {
+    if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more) {
+        fields.extend(more);
+    }
+    fields
 }
 
 /// All names in a folder, in order. Empty if the folder does not exist.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::conformance::case::{Case, question};
+use crate::conformance::case::{Case, question_with};
 use crate::conformance::harness::HarnessReply;
 use crate::conformance::strace;
 use crate::conformance::verdict::{Stop, Verdict, each, require};
@@ -68,11 +68,9 @@ impl Attempt {
         let round = if operation == "post" { String::new() } else { case.ask(workflow, json!({}))? };
         // A text that one write does not hold.
         let long = "x".repeat(100_000);
-        let mut asked = question(workflow);
-        asked["question"] = long.clone().into();
         case.put(&format!("checkpoints/{workflow}.json"), json!({"workflow_id": workflow, "current_step": "old"}).to_string().as_bytes())?;
         let more = match operation {
-            "post" => json!({"question": asked}),
+            "post" => json!({"question": question_with(workflow, json!({"question": long}))}),
             "answer" => json!({"workflow_id": workflow, "question_id": round, "value": "a"}),
             "withdraw" => json!({"workflow_id": workflow}),
             _ => json!({"workflow_id": workflow, "checkpoint": {"current_step": "new", "context": long}}),

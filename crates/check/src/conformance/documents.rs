@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::conformance::case::{Case, id, question};
+use crate::conformance::case::{Case, id, question, question_with};
 use crate::conformance::harness::Kind;
 use crate::conformance::names::listed;
 use crate::conformance::vectors;
@@ -86,8 +86,7 @@ pub fn refused(case: &mut Case<'_>) -> Verdict {
 /// A question over 1 MiB is refused.
 pub fn size(case: &mut Case<'_>) -> Verdict {
     case.make()?;
-    let mut asked = question("w");
-    asked["question"] = "x".repeat(1 << 20).into();
+    let asked = question_with("w", json!({"question": "x".repeat(1 << 20)}));
     case.refused("post", json!({"question": asked}))?;
     nothing_pending(case)
 }
@@ -96,18 +95,13 @@ pub fn size(case: &mut Case<'_>) -> Verdict {
 pub fn depth(case: &mut Case<'_>) -> Verdict {
     case.make()?;
     let nested = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
-    let asked = |levels: usize| {
-        let mut asked = question("w");
-        asked["later"] = nested(levels - 1);
-        asked
-    };
     each([false, true], |is_read| {
         if is_read {
             let round = case.ask("w", json!({"later": nested(63)}))?;
             case.ask("deep", json!({"later": nested(64)}))?;
             return listed(case, &[("w", &round)]);
         }
-        case.refused("post", json!({"question": asked(65)}))?;
+        case.refused("post", json!({"question": question_with("w", json!({"later": nested(64)}))}))?;
         nothing_pending(case)
     })
 }
@@ -126,11 +120,7 @@ pub fn repeated(case: &mut Case<'_>) -> Verdict {
     require(again["repeated"] != false, || format!("the same question again is not reported as repeated: {again}"))?;
     require(first["question_id"] == again["question_id"], || format!("the same question again names another round: {first} and {again}"))?;
     for change in [json!({"question": "Another?"}), json!({"options": {"a": "This"}}), json!({"options": {"b": "That", "a": "This"}})] {
-        let mut other = question("w");
-        for (name, value) in change.as_object().into_iter().flatten() {
-            other[name] = value.clone();
-        }
-        let kind = case.refused("post", json!({"question": other}))?;
+        let kind = case.refused("post", json!({"question": question_with("w", change)}))?;
         require(kind == Kind::Conflict, || format!("another question of the workflow is refused as {kind:?}, not as a conflict"))?;
         case.unchanged("pending/w.json", &before)?;
     }
@@ -143,13 +133,10 @@ pub fn used_id(case: &mut Case<'_>) -> Verdict {
     each(["answered", "running", "parked", "closed"], |folder| {
         let round = uuid::Uuid::now_v7().to_string();
         let workflow = format!("in-{folder}");
-        let mut old = question(&workflow);
-        old["question_id"] = round.clone().into();
-        old["answer"] = "a".into();
+        let old = question_with(&workflow, json!({"question_id": round, "answer": "a"}));
         let name = if folder == "answered" { format!("{workflow}.json") } else { format!("{workflow}.{round}.json") };
         case.put(&format!("{folder}/{name}"), old.to_string().as_bytes())?;
-        let mut asked = question(&workflow);
-        asked["question_id"] = round.into();
+        let asked = question_with(&workflow, json!({"question_id": round}));
         let kind = case.refused("post", json!({"question": asked}))?;
         require(kind == Kind::Conflict, || {
             format!("a post with the id of a round in {folder}/ is refused as {kind:?}, not as a conflict")
@@ -197,9 +184,7 @@ pub fn unknown_fields(case: &mut Case<'_>) -> Verdict {
     each(["post", "answer", "withdraw"], |operation| {
         let workflow = format!("by-{operation}");
         let file = if operation == "post" {
-            let mut asked = question(&workflow);
-            asked["later_field"] = strange.clone();
-            case.done("post", json!({"question": asked}))?;
+            case.done("post", json!({"question": question_with(&workflow, json!({"later_field": strange}))}))?;
             format!("pending/{workflow}.json")
         } else {
             let round = case.ask(&workflow, json!({"later_field": strange}))?;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::conformance::case::{Case, names, question};
+use crate::conformance::case::{Case, names, question, question_with};
 use crate::conformance::harness::Kind;
 use crate::conformance::vectors;
 use crate::conformance::verdict::{Verdict, each, if_possible, require, violated};
@@ -62,8 +62,7 @@ pub fn round_ids(case: &mut Case<'_>) -> Verdict {
         require(round.as_ref().map_or(true, |found| found["state"] == "none"), || {
             format!("round finds one with the id {hostile:?}: {round:?}")
         })?;
-        let mut asked = question("w");
-        asked["question_id"] = hostile.into();
+        let asked = question_with("w", json!({"question_id": hostile}));
         if_possible(case.refused("post", json!({"question": asked})).map(|_| ()))
     })
 }

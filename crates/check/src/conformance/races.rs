@@ -7,39 +7,33 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::conformance::answers::answer_by_askbox;
-use crate::conformance::case::{Case, id, question};
+use crate::conformance::case::{Case, id, question_with};
 use crate::conformance::harness::{Harness, HarnessReply};
 use crate::conformance::verdict::{Stop, Verdict, require, violated};
 
 /// Two processes of the implementation, which have replied once and so are ready.
-struct Pair(Harness, Harness, Duration);
+struct Pair([Harness; 2], Duration);
 
 impl Pair {
     fn start(case: &Case<'_>) -> Verdict<Self> {
-        Ok(Self(case.runner.start_ready()?, case.runner.start_ready()?, case.runner.limit))
+        Ok(Self([case.runner.start_ready()?, case.runner.start_ready()?], case.runner.limit))
     }
 
     /// Sends both requests at once, the second one a moment later or the first. Returns which of them took place.
     fn race(&mut self, turn: usize, requests: [&Value; 2]) -> Verdict<[bool; 2]> {
         let pause = Duration::from_micros((turn as u64 * 397) % 4000);
-        if turn.is_multiple_of(2) {
-            self.0.send(requests[0]);
-            std::thread::sleep(pause);
-            self.1.send(requests[1]);
-        } else {
-            self.1.send(requests[1]);
-            std::thread::sleep(pause);
-            self.0.send(requests[0]);
-        }
-        let limit = self.2;
+        let first = turn % 2;
+        self.0[first].send(requests[first]);
+        std::thread::sleep(pause);
+        self.0[1 - first].send(requests[1 - first]);
+        let limit = self.1;
         let took_place = |harness: &mut Harness| match harness.receive(limit)? {
             Some(HarnessReply::Done(_)) => Ok(true),
             Some(HarnessReply::Refused(..)) => Ok(false),
             None => violated("no reply in a race"),
         };
         // Both are read, also if the first one cannot be used.
-        let first = took_place(&mut self.0);
-        let second = took_place(&mut self.1);
+        let [first, second] = self.0.each_mut().map(took_place);
         Ok([first?, second?])
     }
 }
@@ -47,11 +41,8 @@ impl Pair {
 /// Two posts of different questions: one takes place, and its question waits.
 pub fn posts(case: &mut Case<'_>) -> Verdict {
     of_two(case, "posts", ["First?", "Second?"], ("pending", "/question"), |case, workflow| {
-        Ok(["First?", "Second?"].map(|words| {
-            let mut asked = question(workflow);
-            asked["question"] = words.into();
-            case.request("post", json!({"question": asked}))
-        }))
+        let asked = |words| question_with(workflow, json!({"question": words}));
+        Ok(["First?", "Second?"].map(|words| case.request("post", json!({"question": asked(words)}))))
     })
 }
 
@@ -103,14 +94,14 @@ pub fn withdrawals(case: &mut Case<'_>) -> Verdict {
         let answer = case.request("answer", json!({"workflow_id": workflow, "question_id": round, "value": "a"}));
         let [withdrawn, answered] = if can_withdraw.is_err() {
             let mailbox = case.open()?;
-            pair.1.send(&answer);
+            pair.0[1].send(&answer);
             let withdrawn = mailbox.withdraw(&id(&workflow)?, "ann", None).is_ok();
-            [withdrawn, matches!(pair.1.receive(pair.2)?, Some(HarnessReply::Done(_)))]
+            [withdrawn, matches!(pair.0[1].receive(pair.1)?, Some(HarnessReply::Done(_)))]
         } else if can_answer.is_err() {
-            pair.0.send(&withdrawal);
+            pair.0[0].send(&withdrawal);
             std::thread::sleep(Duration::from_micros((turn as u64 * 397) % 8000));
             let answered = answer_by_askbox(case, &workflow).is_ok();
-            [matches!(pair.0.receive(pair.2)?, Some(HarnessReply::Done(_))), answered]
+            [matches!(pair.0[0].receive(pair.1)?, Some(HarnessReply::Done(_))), answered]
         } else {
             pair.race(turn, [&withdrawal, &answer])?
         };
@@ -132,9 +123,8 @@ pub fn checkpoints(case: &mut Case<'_>) -> Verdict {
     let saved = |text: &str| json!({"workflow_id": "w", "checkpoint": {"context": text.repeat(50_000), "current_step": text}});
     let requests = [case.request("save", saved("a")), case.request("save", saved("b"))];
     for turn in 0..case.runner.races.min(40) {
-        pair.0.send(&requests[0]);
-        pair.1.send(&requests[1]);
-        let mut left = vec![&mut pair.0, &mut pair.1];
+        pair.0.iter_mut().zip(&requests).for_each(|(harness, request)| harness.send(request));
+        let mut left = pair.0.iter_mut().collect::<Vec<_>>();
         while let Some(harness) = left.last_mut() {
             match harness.receive(Duration::from_millis(1))? {
                 Some(HarnessReply::Done(_)) => drop(left.pop()),

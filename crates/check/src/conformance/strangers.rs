@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::conformance::case::{Case, question};
+use crate::conformance::case::{Case, question, question_with};
 use crate::conformance::names::listed;
 use crate::conformance::vectors::rules;
 use crate::conformance::verdict::{Stop, Verdict, each, if_possible, require};
@@ -16,9 +16,7 @@ use askbox_mailbox::{IoContext, Result, disk};
 /// A link in place of a question is not followed.
 pub fn links(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("w", json!({}))?;
-    let mut outside = question("linked");
-    outside["question_id"] = "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44".into();
-    let outside = outside.to_string();
+    let outside = question_with("linked", json!({"question_id": "019ab3c2-77aa-7c31-9b0e-5d2f6a1c8e44"})).to_string();
     case.put("../outside.json", outside.as_bytes())?;
     symlink("../../outside.json", case.mailbox.join("pending/linked.json")).io("link", &case.mailbox)?;
     is_not_used(case, "linked", Some([("w", &round)]), |case| case.unchanged("../outside.json", outside.as_bytes()))?;
@@ -82,8 +80,7 @@ pub fn folders(case: &mut Case<'_>) -> Verdict {
 /// A file that is not a valid question hides no other one, is not shown or decided, and stays.
 pub fn damaged(case: &mut Case<'_>) -> Verdict {
     let round = case.ask("good", json!({}))?;
-    let mut long = question("w");
-    long["context"] = "x".repeat(5 << 20).into();
+    let long = question_with("w", json!({"context": "x".repeat(5 << 20)}));
     let mut files = vec![
         (json!("it is over 4 MiB"), long.to_string().into_bytes(), true),
         (json!("it is not UTF-8"), b"{\"workflow_id\": \"w\", \"question\": \"\xe9\"}".to_vec(), true),
