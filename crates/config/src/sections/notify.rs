@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Days, Local, NaiveTime, TimeZone};
+use derive_more::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::section::section;
@@ -249,9 +251,9 @@ impl Event {
 }
 
 /// The hours from one time of day to another, in local time, or none. The end may lie on the next day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, SerializeDisplay, DeserializeFromStr, JsonSchema)]
+#[display("{}", _0.map_or_else(String::new, |(from, to)| format!("{}-{}", from.format("%H:%M"), to.format("%H:%M"))))]
 #[schemars(with = "String")]
-#[serde(try_from = "String", into = "String")]
 pub struct QuietHours(Option<(NaiveTime, NaiveTime)>);
 
 impl QuietHours {
@@ -279,24 +281,18 @@ impl QuietHours {
     }
 }
 
-impl TryFrom<String> for QuietHours {
-    type Error = String;
+impl std::str::FromStr for QuietHours {
+    type Err = String;
 
-    fn try_from(written: String) -> Result<Self, String> {
+    fn from_str(written: &str) -> Result<Self, String> {
         if written.is_empty() {
             return Ok(Self(None));
         }
         let clock = |text: &str| NaiveTime::parse_from_str(text.trim(), "%H:%M").ok();
         match written.split_once('-').map(|(from, to)| (clock(from), clock(to))) {
             Some((Some(from), Some(to))) if from != to => Ok(Self(Some((from, to)))),
-            _ => Err(format!("`{}` is no time of day to another, such as 22:00-07:00", text::excerpt(&written, 40))),
+            _ => Err(format!("`{}` is no time of day to another, such as 22:00-07:00", text::excerpt(written, 40))),
         }
-    }
-}
-
-impl From<QuietHours> for String {
-    fn from(hours: QuietHours) -> Self {
-        hours.0.map_or_else(String::new, |(from, to)| format!("{}-{}", from.format("%H:%M"), to.format("%H:%M")))
     }
 }
 
@@ -308,7 +304,7 @@ mod tests {
 
     fn end(hours: &str, at: &str) -> Option<String> {
         let at = DateTime::parse_from_rfc3339(at).unwrap();
-        QuietHours::try_from(hours.to_owned()).unwrap().end_in(at).map(|end| end.to_rfc3339())
+        hours.parse::<QuietHours>().unwrap().end_in(at).map(|end| end.to_rfc3339())
     }
 
     #[test]
@@ -325,15 +321,15 @@ mod tests {
         assert_eq!(end("12:00-13:30", "2026-11-23T14:00:00+00:00"), None);
         assert_eq!(end("", "2026-11-23T14:00:00+00:00"), None);
         let utc = Utc.with_ymd_and_hms(2026, 11, 23, 23, 0, 0).unwrap().with_timezone(&FixedOffset::east_opt(0).unwrap());
-        assert!(QuietHours::try_from("22:00-07:00".to_owned()).unwrap().end_in(utc).is_some());
+        assert!("22:00-07:00".parse::<QuietHours>().unwrap().end_in(utc).is_some());
     }
 
     #[test]
     fn quiet_hours_are_two_times_of_day() {
         for wrong in ["22:00", "22-07", "22:00-22:00", "25:00-07:00", "night"] {
-            assert!(QuietHours::try_from(wrong.to_owned()).is_err(), "{wrong}");
+            assert!(wrong.parse::<QuietHours>().is_err(), "{wrong}");
         }
-        let hours = QuietHours::try_from("22:00 - 07:00".to_owned()).unwrap();
-        assert_eq!(String::from(hours), "22:00-07:00");
+        let hours = "22:00 - 07:00".parse::<QuietHours>().unwrap();
+        assert_eq!(hours.to_string(), "22:00-07:00");
     }
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use derive_more::Display;
-use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::section::section;
@@ -59,24 +58,19 @@ impl std::str::FromStr for ArchiveAfter {
 }
 
 /// How long something is kept: a duration, or `""` for ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, SerializeDisplay, DeserializeFromStr, schemars::JsonSchema)]
+#[display("{}", _0.map_or_else(String::new, |span| humantime::format_duration(span.0).to_string()))]
+#[schemars(with = "String")]
 pub struct Keep(pub Option<Span>);
 
-impl TryFrom<String> for Keep {
-    type Error = String;
+impl std::str::FromStr for Keep {
+    type Err = String;
 
-    fn try_from(written: String) -> Result<Self, String> {
+    fn from_str(written: &str) -> Result<Self, String> {
         if written.is_empty() {
             return Ok(Self(None));
         }
-        let wrong = |_| format!("`{}` is not a duration such as 90d", text::excerpt(&written, 40));
-        time::parse_duration(&written, "keep").map(|time| Self(Some(Span(time)))).map_err(wrong)
-    }
-}
-
-impl From<Keep> for String {
-    fn from(keep: Keep) -> Self {
-        keep.0.map_or_else(String::new, |span| humantime::format_duration(span.0).to_string())
+        let wrong = |_| format!("`{}` is not a duration such as 90d", text::excerpt(written, 40));
+        time::parse_duration(written, "keep").map(|time| Self(Some(Span(time)))).map_err(wrong)
     }
 }

@@ -102,7 +102,6 @@ mod tests {
     use chrono::{Local, NaiveTime, TimeZone};
 
     use super::*;
-    use askbox_config::QuietHours;
     use askbox_mailbox::Mailbox;
     use askbox_mailbox::id::QuestionId;
     use askbox_mailbox::time;
@@ -117,7 +116,7 @@ mod tests {
         fn new(quiet: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
-            let notify = Notify { quiet: QuietHours::try_from(quiet.to_owned()).unwrap(), ..Notify::default() };
+            let notify = Notify { quiet: quiet.parse().unwrap(), ..Notify::default() };
             Self { ledger: Ledger::open(&mailbox, "phone").unwrap(), notify, _folder: folder }
         }
 
