@@ -18,5 +18,6 @@ mod pictures;
 mod presence;
 mod reading;
 pub(crate) mod sessions;
+mod sessions_elsewhere;
 mod signing_in;
 mod told;

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::codex::Daemon;
-use crate::support::{Browser, LIMIT, Page, Reply, Running, World, needs, quickly, until};
+use crate::support::machine::configure;
+use crate::support::{Browser, LIMIT, Machine, Page, Reply, Running, World, needs, quickly, until};
 use crate::web::browsers;
 
+const OPENCODE: &str = "ses_6f0a1e";
 const THREAD: &str = "01a22bc9-91be-7011-af9d-6498b41ecb32";
 pub(crate) const ID: &str = "5a1e0c5e-0000-4000-8000-000000000001";
 
@@ -162,7 +164,7 @@ fn sends(browser: &Browser, words: &str) -> Reply {
 }
 
 /// The id of the next prompt.
-fn next(page: &Reply) -> String {
+pub(crate) fn next(page: &Reply) -> String {
     let form = page.body.split("class=\"answer prompt\"").nth(1).unwrap_or_else(|| panic!("no form: {}", page.body));
     form.split("name=\"prompt\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
 }
@@ -343,9 +345,34 @@ fn a_transcript_of_300_mb_is_shown_at_once() {
     assert!(grown < 20 << 10, "{grown} KiB");
 }
 
+/// A process of opencode with one session, as far as its plugin tells of it.
+fn opencode(world: &World) {
+    let folder = world.home().join(".local/state/askbox/opencode");
+    std::fs::create_dir_all(&folder).unwrap();
+    let listener = UnixListener::bind(folder.join("1.sock")).unwrap();
+    let part = |part: Value| json!([part]);
+    let messages = json!([
+        {"info": {"id": "m1", "role": "user", "time": {"created": 1}}, "parts": part(json!({"type": "text", "text": "Fix the tests."}))},
+        {"info": {"id": "m2", "role": "assistant", "time": {"created": 2}}, "parts": [
+            {"type": "reasoning", "text": "a secret thought"},
+            {"type": "tool", "tool": "bash", "callID": "c2", "state": {"status": "error", "input": {"command": "make"}, "error": "1 failed"}},
+            {"type": "text", "text": "The **tests** were wrong."},
+        ]},
+    ]);
+    let sessions = json!([{"id": OPENCODE, "title": "the tests", "cwd": "/work/tests", "since": 1, "waits": false, "works": true}]);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let data = if line.contains("message") { &messages } else { &sessions };
+            let _ = writeln!(stream, "{}", json!({"status": 200, "data": data}));
+        }
+    });
+}
+
 #[test]
 fn a_session_is_read_on_a_phone() {
-    needs!("chromium", "node");
+    needs!("chromium", "node", "sshd", "ssh");
     let world = World::at_home();
     let mut session = Fake::new(&world);
     session.hour();
@@ -360,9 +387,17 @@ fn a_session_is_read_on_a_phone() {
     ]
     .map(|item| json!({"type": "event_msg", "payload": {"type": "item_completed", "turn_id": "u", "item": item}}).to_string());
     world.put(folder.join(format!("rollout-2026-11-30T06-29-20-{THREAD}.jsonl")), lines.join("\n") + "\n");
+    opencode(&world);
+    let build = Machine::of(World::at_home(), &world, "build");
+    configure(&world, &[&build]);
+    let mut there = Fake::new(&build.world);
+    there.hour();
+    inbox(&there, &json!({"status": "busy"}));
+    let _watcher = build.world.watch();
     let page = world.serve_page();
     let given = json!({
         "base": page.browser().origin(), "link": world.link_to_page(None), "place": format!("/session/{ID}"), "codex": THREAD,
+        "opencode": OPENCODE,
         "transcript": session.transcript(), "next": session.entries, "see": std::env::var("ASKBOX_SEE").ok(),
     });
     browsers::run(&world, "session.js", &given);

@@ -6,10 +6,12 @@
 pub mod codex;
 pub mod opencode;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::transcript::Entry;
@@ -40,7 +42,7 @@ const OF_PEER: [&str; 2] = ["Another Claude session sent a message:\n", "\n\nThi
 const TELLING: [&str; 8] = ["command", "file_path", "pattern", "url", "query", "skill", "description", "prompt"];
 
 /// The end of a conversation.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Conversation {
     /// The last turns, the newest last.
     pub turns: Vec<Turn>,
@@ -55,7 +57,7 @@ pub struct Conversation {
 }
 
 /// A part of a conversation.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// When it was written.
     pub at: Option<Time>,
@@ -64,7 +66,7 @@ pub struct Turn {
 }
 
 /// The content of a turn.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// Words of the person.
     Person(String),
@@ -75,11 +77,11 @@ pub enum What {
     /// A call of a tool.
     Call(Call),
     /// An event, in words of askbox.
-    Event(&'static str),
+    Event(Cow<'static, str>),
 }
 
 /// A call of a tool.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Its id.
     pub id: String,
@@ -96,7 +98,7 @@ pub struct Call {
 }
 
 /// The result of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Its text, without reminders.
     pub text: String,
@@ -249,7 +251,7 @@ impl Reader {
         if is_next {
             let parent = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
             self.go_on_with(parent.map(|(parent, _)| parent.to_owned()), false);
-            self.turns.push(Turn { at: None, what: What::Event("cut: an entry that is too long to show") });
+            self.turns.push(Turn { at: None, what: What::Event("cut: an entry that is too long to show".into()) });
         }
     }
 
@@ -261,7 +263,7 @@ impl Reader {
             }
             "user" => message(entry).into_iter().collect(),
             "attachment" => within_turn(entry).into_iter().collect(),
-            "system" if entry.subtype == "compact_boundary" => vec![What::Event("the conversation was compacted")],
+            "system" if entry.subtype == "compact_boundary" => vec![What::Event("the conversation was compacted".into())],
             _ => Vec::new(),
         };
         content.into_iter().map(|what| Turn { at: entry.at(), what }).collect()
@@ -317,7 +319,9 @@ fn spoken(content: &Value, origin: &Value) -> Option<What> {
         return None;
     }
     match origin["kind"].as_str() {
-        None | Some("human") if words.starts_with("[Request interrupted by user") => Some(What::Event("interrupted at its terminal")),
+        None | Some("human") if words.starts_with("[Request interrupted by user") => {
+            Some(What::Event("interrupted at its terminal".into()))
+        }
         None | Some("human") => Some(What::Person(bounded(&words, LONGEST_MESSAGE))),
         Some("peer") => {
             let inner = words.strip_prefix(OF_PEER[0]).unwrap_or(&words);

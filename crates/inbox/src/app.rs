@@ -22,6 +22,7 @@ use crate::waking::Changes;
 use askbox_cli::{AtStake, PersonsDecision, SeenRound, program, question_text};
 use askbox_mailbox::{Address, Result, RoundAt, WorkflowId, list, time};
 use askbox_run::{Cause, HoldUp};
+use askbox_sessions::SessionAt;
 
 /// The view that is on the screen.
 pub enum Place {
@@ -95,8 +96,8 @@ pub enum Wish {
     Follow(WorkflowId),
     /// Follow the sessions of agent programs.
     Sessions,
-    /// Follow the session with this id.
-    Session(String),
+    /// Follow this session.
+    Session(SessionAt),
 }
 
 /// The state of the screen.
@@ -408,7 +409,7 @@ impl<'a> App<'a> {
         if let (Place::Session(view), Some(asking)) = (&self.place, &self.asked)
             && asking.purpose == Purpose::Prompt
         {
-            kept_drafts::keep_prompt(&view.id, &asking.text());
+            kept_drafts::keep_prompt(&view.at.to_string(), &asking.text());
         }
         self.keeping.typed(self.open_draft());
     }

@@ -25,7 +25,7 @@ impl App<'_> {
             (Purpose::DeclineMarked(_), _) => self.waiting.why_declined.clone(),
             (Purpose::Note, Place::Question(opened)) if opened.draft.typed.for_purpose(purpose).is_empty() => opened.draft.note.clone(),
             (_, Place::Question(opened)) => opened.draft.typed.for_purpose(purpose).to_owned(),
-            (Purpose::Prompt, Place::Session(view)) => kept_drafts::prompt(&view.id),
+            (Purpose::Prompt, Place::Session(view)) => kept_drafts::prompt(&view.at.to_string()),
             _ => String::new(),
         };
         let mut asking = Asking::new(purpose, &before, letter);

@@ -180,7 +180,7 @@ fn follow_keys(mailbox: &Mailbox, app: &mut App<'_>, waking: &mut Waking, canvas
                     app.show_log(LogPane::follow(mailbox, workflow, ring));
                 }
                 Wish::Sessions => app.show_sessions(waking.ringer()?),
-                Wish::Session(id) => app.show_session(id, waking.ringer()?),
+                Wish::Session(at) => app.show_session(at, waking.ringer()?),
             }
             app.typed();
         }

@@ -99,7 +99,7 @@ impl Waking {
     }
 
     /// A function that rings the bell from another thread.
-    pub fn ringer(&self) -> Result<impl Fn() + Send + 'static> {
+    pub fn ringer(&self) -> Result<impl Fn() + Send + Sync + 'static> {
         let ringer = self.ringer.try_clone().io("open", "a pipe of this process")?;
         // If the bell is full, it has already rung.
         Ok(move || drop((&ringer).write(&[0])))

@@ -7,16 +7,19 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::known::{Fate, HostView, KnownMachine};
-use crate::peer::{Peer, Problem, Progress, Stop, StopsOnDrop};
+use crate::peer::{Peer, Problem, Progress, Stop, StopsOnDrop, Unanswered};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::state::{PeersState, Way};
 use crate::threads::{self, OFFERED_WITHIN, Shared};
 use crate::{cache, ssh};
 use askbox_config::Config;
-use askbox_mailbox::{Error, HostName, Offer, QuestionId, Result, WorkflowId, thread};
+use askbox_mailbox::{Caller, Error, HostName, Offer, QuestionId, Result, WorkflowId, thread};
+use askbox_sessions::{Asked, Reply, Request};
 
 /// How long to wait for a machine if an attempt to reach it failed a moment ago.
 const SECOND_CHANCE: Duration = Duration::from_secs(1);
+/// How long a machine may take to reply about its sessions.
+const SESSIONS_WITHIN: Duration = Duration::from_secs(10);
 /// How long the end waits for the threads, so that their last cache is written and their children are gone.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -113,9 +116,26 @@ impl Peers {
     /// # Errors
     /// [`Problem`] if no peer leads to the machine, or if the machine does not answer.
     pub fn last(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Last>, Problem> {
-        let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
-        let peer = peer.ok_or_else(|| Problem::passing(no_peer(host).to_string(), no_peer(host).hint()))?;
+        let peer = self.peer_of(host).map_err(|e| Problem::passing(e.to_string(), e.hint()))?;
         self.shared.peers[peer].last(host, workflow, limit)
+    }
+
+    /// Asks a machine about its sessions, or for something that is to be done with one. It may take ten seconds.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if this person may not. Another one if the machine refuses or does not reply.
+    pub fn sessions(&self, host: &HostName, person: &Caller, request: Request) -> Result<Reply> {
+        let (acts, asked) = (request.acts(), Asked::by(person, request)?);
+        self.shared.peers[self.peer_of(host)?].sessions(host, &asked, SESSIONS_WITHIN).map_err(
+            |Unanswered { problem, may_have_arrived }| {
+                let but = if acts && may_have_arrived { ": it may have been done all the same" } else { "" };
+                Error::failed(format!("{}{but}", problem.said), problem.hint)
+            },
+        )
+    }
+
+    fn peer_of(&self, host: &HostName) -> Result<usize> {
+        self.shared.lock().hosts.get(host).map(|known| known.peer).ok_or_else(|| no_peer(host))
     }
 
     /// Waits until every machine was either heard or found unreachable, at most for `limit`. Machines that an attempt failed to reach a
@@ -145,8 +165,7 @@ impl Peers {
     /// # Errors
     /// [`Error::NotFound`] if no peer leads to the machine. Another error if the system refuses a thread.
     pub fn offer(&self, host: &HostName, offer: Offer) -> Result<()> {
-        let peer = self.shared.lock().hosts.get(host).map(|known| known.peer);
-        let peer = peer.ok_or_else(|| no_peer(host))?;
+        let peer = self.peer_of(host)?;
         let (shared, host) = (Arc::clone(&self.shared), host.clone());
         self.shared.lock().offers.begin(&host, &offer);
         let started = thread::start(move || {

@@ -13,9 +13,11 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Row};
 use uuid::Uuid;
 
-use crate::peer::{Change, Peer, Problem, Progress, Stop, Undecided};
+use crate::lines::{Line, read_reply};
+use crate::peer::{Change, Peer, Problem, Progress, Stop, Unanswered, Undecided};
 use crate::remote_question::{Ended, Last, RemoteQuestion};
 use crate::sync::connection::Database;
+use crate::sync::host::requests;
 use crate::sync::host::service::HEARTBEAT;
 use crate::sync::host::store::CHANNEL;
 use crate::sync::migrate;
@@ -24,6 +26,7 @@ use askbox_mailbox::{
     Answer, Closing, Error, HostName, Offer, Question, QuestionDocument, QuestionId, Time, Verdict, WorkflowId, document, text, thread,
     time,
 };
+use askbox_sessions::{Asked, Listed, Reply, Request};
 
 /// How long a look waits for the doorbell before it checks for the end of the work.
 const SLICE: Duration = Duration::from_millis(250);
@@ -40,6 +43,9 @@ const MOST_OFFERS: i64 = 1_000;
 /// The pause between two attempts to send an offer.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// The pause between two looks for a reply.
+const REPLY_PAUSE: Duration = Duration::from_millis(50);
+
 /// A database with the questions of several machines.
 pub struct DatabasePeer {
     name: String,
@@ -49,6 +55,10 @@ pub struct DatabasePeer {
     own: Option<String>,
     /// The connection for offers.
     offering: Mutex<Option<Client>>,
+    /// The idle connections for requests about sessions.
+    asking: Mutex<Vec<Client>>,
+    /// The hosts that reply to such requests.
+    telling: Mutex<HashSet<HostName>>,
     /// The offers that were sent and have no verdict yet.
     sent: Mutex<HashSet<Uuid>>,
 }
@@ -64,6 +74,8 @@ pub fn configured(config: &Config) -> Vec<Box<dyn Peer>> {
             root_certificate: config.sync.root_certificate.clone(),
             own: own(),
             offering: Mutex::default(),
+            asking: Mutex::default(),
+            telling: Mutex::default(),
             sent: Mutex::default(),
         }) as Box<dyn Peer>
     };
@@ -101,6 +113,32 @@ impl Peer for DatabasePeer {
         }
     }
 
+    fn sessions(&self, host: &HostName, asked: &Asked, limit: Duration) -> Result<Reply, Unanswered> {
+        let silent = || {
+            let hint = format!("on {host}: sync.sessions = true, and askbox sync run");
+            Problem::passing(format!("{host} does not reply about its sessions through the database"), hint)
+        };
+        if !thread::locked(&self.telling).contains(host) {
+            let is_list = matches!(asked.request, Request::List);
+            return if is_list { Ok(Reply::List(Listed::default())) } else { Err(Unanswered::unsent(silent())) };
+        }
+        let unsent = |e: &Error| Unanswered::unsent(problem(e));
+        let database = self.database().map_err(|e| unsent(&e))?;
+        // Taken out, so that two requests at the same time do not wait for each other.
+        let kept = thread::locked(&self.asking).pop().filter(|client| !client.is_closed());
+        let mut client = kept.map_or_else(|| self.connect(&database).map(|(client, _)| client), Ok).map_err(|e| unsent(&e))?;
+        let doc = document::to_json(asked).map_err(|e| unsent(&e))?;
+        let reply = ask(&mut client, host, &String::from_utf8_lossy(&doc), limit);
+        let reply = reply.map_err(|e| Unanswered::unknown(problem(&database.failed("took no request", &e))))?;
+        thread::locked(&self.asking).push(client);
+        match reply.map(|line| Line::read(line.as_bytes())) {
+            Ok(Some(Line::Reply { reply })) => read_reply(host, reply),
+            Ok(Some(Line::Failed { error, hint })) => Err(Unanswered::unsent(Problem::of_machine(host, &error, &hint))),
+            Ok(_) => read_reply(host, serde_json::Value::Null),
+            Err(may_have_arrived) => Err(Unanswered { problem: silent(), may_have_arrived }),
+        }
+    }
+
     fn last(&self, host: &HostName, workflow: &WorkflowId, _: Duration) -> Result<Option<Last>, Problem> {
         let last = "SELECT host::text, question_id::text, workflow_id, doc, state, ending FROM askbox.question WHERE host = $1::text::name AND workflow_id = $2
             ORDER BY question_id DESC LIMIT 1";
@@ -111,6 +149,24 @@ impl Peer for DatabasePeer {
         let waits = |row: &Row| row.try_get::<_, String>(4).is_ok_and(|state| state == "pending");
         Ok(row.and_then(|row| if waits(&row) { Some(Last::Waits(Box::new(question(&row)?))) } else { ended(&row).map(Last::Ended) }))
     }
+}
+
+/// Sends a request and waits for the reply. `Err` if there is none: true if the host has taken the request.
+fn ask(client: &mut Client, host: &HostName, doc: &str, limit: Duration) -> Result<Result<String, bool>, postgres::Error> {
+    let (id, end) = (Uuid::new_v4().to_string(), Instant::now() + limit);
+    let send = "INSERT INTO askbox.request (request_id, host, doc) VALUES ($1::text::uuid, $2::text, $3)";
+    client.execute(send, &[&id, &host.as_str(), &doc])?;
+    client.execute("SELECT pg_notify($1, '')", &[&requests::CHANNEL])?;
+    let is_there = "SELECT FROM askbox.request WHERE request_id = $1::text::uuid AND reply IS NOT NULL";
+    while client.query_opt(is_there, &[&id])?.is_none() && Instant::now() < end {
+        std::thread::sleep(REPLY_PAUSE);
+    }
+    let take = "DELETE FROM askbox.request WHERE request_id = $1::text::uuid RETURNING reply, taken_at IS NOT NULL";
+    let Some(row) = client.query_opt(take, &[&id])? else { return Ok(Err(true)) };
+    Ok(match row.try_get::<_, Option<String>>(0)? {
+        Some(reply) => Ok(reply),
+        None => Err(row.try_get(1)?),
+    })
 }
 
 /// The last round of a workflow, as its host has reported it.
@@ -192,7 +248,7 @@ impl DatabasePeer {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).map_err(|e| failed(&e))?;
         let mut seen = Seen::default();
         while !stop.is_set() {
-            let hosts = seen.look(&mut client, self.own.as_deref(), report).map_err(|e| failed(&e))?;
+            let hosts = seen.look(&mut client, self.own.as_deref(), &self.telling, report).map_err(|e| failed(&e))?;
             report(Change::Complete { hosts, version: format!("schema {version}") });
             self.verdicts(&mut client, report).map_err(|e| failed(&e))?;
             let next = Instant::now() + ROUND;
@@ -255,10 +311,17 @@ struct Host {
 
 impl Seen {
     /// Reports all changes. Returns all hosts.
-    fn look(&mut self, client: &mut Client, own: Option<&str>, report: &dyn Fn(Change)) -> Result<Vec<HostName>, postgres::Error> {
+    fn look(
+        &mut self,
+        client: &mut Client,
+        own: Option<&str>,
+        telling: &Mutex<HashSet<HostName>>,
+        report: &dyn Fn(Change),
+    ) -> Result<Vec<HostName>, postgres::Error> {
         // One snapshot, so that a question that moves during the look is seen once.
         let mut look = client.build_transaction().read_only(true).isolation_level(postgres::IsolationLevel::RepeatableRead).start()?;
-        let ages = "SELECT host::text, program, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint FROM askbox.host";
+        let ages =
+            "SELECT host::text, program, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint, sessions FROM askbox.host";
         let mut begun = HashSet::new();
         let mut hosts = Vec::new();
         for row in look.query(ages, &[])? {
@@ -269,6 +332,9 @@ impl Seen {
             // The database's clock gives the age. It becomes a time of this machine's clock.
             known.seen_at = Some(time::now() - age);
             let is_away = age > AWAY;
+            let mut telling = thread::locked(telling);
+            let _ = if row.try_get(3)? && !is_away { telling.insert(host.clone()) } else { telling.remove(&host) };
+            drop(telling);
             if !known.is_listed || (known.is_away && !is_away) {
                 known.questions.clear();
                 report(Change::Begins(host.clone(), row.try_get(1)?));

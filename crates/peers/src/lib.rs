@@ -53,5 +53,5 @@ mod without_database;
 
 pub use collection::Peers;
 pub use known::{HostView, Reach};
-pub use peer::{Change, Peer, Problem, Progress, Stop, Undecided};
+pub use peer::{Change, Peer, Problem, Progress, Stop, Unanswered, Undecided};
 pub use remote_question::{Ended, RemoteQuestion};

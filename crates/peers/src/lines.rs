@@ -2,13 +2,15 @@
 //! It only grows: a reader skips kinds and fields that it does not know.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::peer::Problem;
+use crate::peer::{Problem, Unanswered};
 use askbox_mailbox::document::{self, SCHEMA_VERSION};
 use askbox_mailbox::documents::question::MAX_PENDING;
-use askbox_mailbox::{QuestionId, Result, Verdict, WorkflowId, text};
+use askbox_mailbox::{HostName, QuestionId, Result, Verdict, WorkflowId, text};
+use askbox_sessions::Reply;
 
 /// The version of the protocol. A reader refuses any other version.
 pub const PROTOCOL: u32 = 1;
@@ -67,7 +69,12 @@ pub enum Line {
         /// The verdict.
         verdict: Verdict,
     },
-    /// Nothing was decided.
+    /// The reply to a request about sessions.
+    Reply {
+        /// The reply, a [`Reply`].
+        reply: Value,
+    },
+    /// Nothing was decided, or done.
     Failed {
         /// What is wrong.
         error: String,
@@ -129,6 +136,15 @@ pub fn greeted(protocol: u32, version: &str, host: &str) -> Result<String, Probl
     ))
 }
 
+/// Reads a reply about sessions.
+///
+/// # Errors
+/// If it is of another version.
+pub(crate) fn read_reply(host: &HostName, reply: Value) -> Result<Reply, Unanswered> {
+    let other = || Problem::lasting(format!("{host} replies what askbox here does not know"), "update askbox there and here");
+    Reply::from_elsewhere(reply).ok_or_else(|| Unanswered::unknown(other()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +169,7 @@ mod tests {
             Line::Listed,
             Line::Alive,
             Line::Verdict { verdict },
+            Line::Reply { reply: serde_json::json!({"done": null}) },
             Line::Failed { error: "full".into(), hint: "free".into() },
         ] {
             let before = format!("{line:?}");

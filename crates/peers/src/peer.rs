@@ -9,7 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
 use crate::remote_question::{Last, RemoteQuestion};
-use askbox_mailbox::{Decided, HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId};
+use askbox_mailbox::{Decided, HostName, IoContext, Offer, QuestionId, Result, Time, Untrusted, Verdict, WorkflowId, text};
+use askbox_sessions::{Asked, Reply};
 
 /// A way to one or several other machines. Its methods are called from threads of their own and may be slow. Only `offer` has a limit.
 pub trait Peer: Send + Sync {
@@ -36,6 +37,14 @@ pub trait Peer: Send + Sync {
     /// [`Problem`] if there is no answer within about `limit`.
     fn last(&self, _host: &HostName, _workflow: &WorkflowId, _limit: Duration) -> Result<Option<Last>, Problem> {
         Ok(None)
+    }
+
+    /// Asks the machine about its sessions, or for something that is to be done with one.
+    ///
+    /// # Errors
+    /// [`Unanswered`] if the machine refuses, or does not reply within about `limit`.
+    fn sessions(&self, host: &HostName, _asked: &Asked, _limit: Duration) -> Result<Reply, Unanswered> {
+        Err(Unanswered::unsent(Problem::lasting(format!("{host} tells nothing of its sessions"), "look at them there: askbox sessions")))
     }
 }
 
@@ -136,6 +145,27 @@ impl Progress {
     }
 }
 
+/// The reason why a request has no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What is wrong.
+    pub problem: Problem,
+    /// True if the machine may have done it.
+    pub may_have_arrived: bool,
+}
+
+impl Unanswered {
+    /// The machine did nothing.
+    pub(super) fn unsent(problem: Problem) -> Self {
+        Self { problem, may_have_arrived: false }
+    }
+
+    /// The machine may have done it.
+    pub(super) fn unknown(problem: Problem) -> Self {
+        Self { problem, may_have_arrived: true }
+    }
+}
+
 /// The reason why a machine cannot be reached, for people. It may quote the machine, so it passes a filter before it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -151,6 +181,11 @@ impl Problem {
     /// A problem that may pass by itself.
     pub fn passing(said: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { said: said.into(), hint: hint.into(), lasts: false }
+    }
+
+    /// A problem in the words of the machine.
+    pub(super) fn of_machine(host: &HostName, error: &str, hint: &str) -> Self {
+        Self::lasting(format!("{host}: {}", text::excerpt(error, 300)), text::excerpt(hint, 300))
     }
 
     /// A problem that a person has to solve.

@@ -3,13 +3,14 @@
 use std::sync::mpsc;
 
 use crate::sync::connection::Database;
+use crate::sync::host::requests;
 use crate::sync::host::service::{self, Start};
 use crate::sync::migrate::{self, ALL};
 use crate::sync::partitions;
 use askbox_cli::args::sync_args::{InDatabase, SyncCommand, SyncRun};
 use askbox_cli::{Context, program};
 use askbox_config::Sync;
-use askbox_mailbox::{Mailbox, Result};
+use askbox_mailbox::{Mailbox, Result, thread};
 use askbox_run::log;
 use askbox_watch::connection;
 use askbox_watch::messages::Options;
@@ -59,6 +60,10 @@ fn serve(args: &SyncRun, context: &Context) -> Result<()> {
         Ok(context.loaded()?.config.answers.policy())
     };
     let run = |mailbox: Mailbox| {
+        if settings.sessions && !args.once {
+            let (settings, mailbox, context) = (settings.clone(), mailbox.clone(), context.clone());
+            thread::start(move || requests::serve(&settings, &mailbox, &context))?;
+        }
         service::run(&mailbox.for_a_service(), &settings, start, &policy_now, &|database, epoch| {
             tracing::info!(event = "sync", "this mailbox is the host {} (epoch {}), by {}", database.user, epoch.number, database.shown);
         })

@@ -1,8 +1,10 @@
 //! The prompts and stops that people give a session from elsewhere: what they see of them, and what they may do. The page and the inbox are
 //! the same here.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::list;
@@ -20,14 +22,14 @@ const SHOWN: usize = 6;
 const NEW: Duration = Duration::from_secs(5);
 
 /// A prompt as people see it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Given {
     /// Its id.
     pub id: Uuid,
     /// Its words, or that it is a stop.
     pub words: String,
     /// Its state, and the kind of its mark.
-    pub state: (&'static str, &'static str),
+    pub state: (Cow<'static, str>, Cow<'static, str>),
     /// Why it has come no further.
     pub why: String,
     /// True if it can be taken back.
@@ -72,7 +74,14 @@ pub fn of_session(
         };
         let words = if prompt.stops { "Stop".to_owned() } else { text::excerpt(&prompt.words, 300) };
         let why = text::excerpt(&prompt.why, 300);
-        Given { id, words, state, why, is_kept: place == Place::Kept, is_new: time::since(prompt.at) < NEW }
+        Given {
+            id,
+            words,
+            state: (state.0.into(), state.1.into()),
+            why,
+            is_kept: place == Place::Kept,
+            is_new: time::since(prompt.at) < NEW,
+        }
     };
     all.into_iter().map(shown).collect()
 }
@@ -108,7 +117,7 @@ pub fn send(mailbox: &Mailbox, caller: &Caller, id: Uuid, to: &str, words: &str,
 /// the run.
 fn go_on(mailbox: &Mailbox, config: &Config, caller: &Caller, id: Uuid, session: &str, words: String) -> Result<WorkflowId> {
     caller.may_prompt()?;
-    let said = list::said(session)?.filter(|said| list::offers(None, Some(said)).words.is_some()).ok_or_else(ended)?;
+    let said = list::said(session, None)?.filter(|said| list::offers(None, Some(said)).words.is_some()).ok_or_else(ended)?;
     let workflow: WorkflowId = format!("goes-on-{}", &id.simple().to_string()[..12]).parse()?;
     if config.runner_of(&workflow)?.1.kind != RunnerKind::Claude {
         return Err(Error::conflict("the sessions of Claude Code go on by a runner of its kind alone", "claude --resume at a terminal"));
@@ -137,7 +146,7 @@ pub fn stop(mailbox: &Mailbox, caller: &Caller, id: Uuid, session: &str) -> Resu
         let stop = Stop { at: time::now(), by, grace: None, report: false, now: false, by_limit: false };
         return stop::send(mailbox, &workflow, &stop).map(drop);
     }
-    let turn = list::said(session)?.and_then(|said| said.conversation.turn).unwrap_or_default();
+    let turn = list::said(session, None)?.and_then(|said| said.conversation.turn).unwrap_or_default();
     let prompt = Prompt { stops: true, turn, ..Prompt::new(found.agent, session, String::new(), caller.by()) };
     prompts::keep(mailbox, caller, id, &prompt)?;
     note(mailbox, caller, "stop_kept", format!("stop {id} for session {session}"));

@@ -9,6 +9,7 @@
 //! | `of_runs` | the runs of askbox that are at work |
 //! | [`codex`] | what `askbox-live` finds out from the daemon of Codex |
 //! | `opencode` | the lines between askbox and its plugin in processes of opencode |
+//! | [`request`] | what people ask of sessions, from this or from another machine, and the replies |
 //! | [`given`] | what people give to sessions, and how far that has come, for a page and an inbox |
 //! | [`prompting`] | sends the next prompts of people to sessions, as soon as these are idle |
 
@@ -23,10 +24,12 @@ mod of_opencode;
 mod of_runs;
 mod opencode;
 pub mod prompting;
+pub mod request;
 mod session;
 
-pub use list::{all, folders, of_id, offers, project, said, unsent_because};
+pub use list::{folders, project};
 pub use of_claude::file as file_of_claude;
 pub use of_codex::{all as of_codex, file as file_of_codex};
 pub use of_opencode::all as of_opencode;
-pub use session::{Offers, Said, Session};
+pub use request::{Asked, Listed, Look, Reply, Request, View};
+pub use session::{Offers, Said, Session, SessionAt};

@@ -34,7 +34,7 @@ pub fn all(mailbox: &Mailbox) -> Result<(Vec<Session>, Option<Error>)> {
 /// The session with this id, if its agent runs.
 ///
 /// # Errors
-/// Those of [`all`], or if an agent does not answer.
+/// If an agent's sessions have no place, or if an agent does not answer.
 pub fn of_id(mailbox: &Mailbox, id: &str) -> Result<Option<Session>> {
     let is_it = |session: &Session| session.id == id;
     match of_runs::all(mailbox).into_iter().chain(of_claude::all()?).find(is_it) {
@@ -44,16 +44,16 @@ pub fn of_id(mailbox: &Mailbox, id: &str) -> Result<Option<Session>> {
     }
 }
 
-/// The end of what was said in a session, within bounds, read where it lies. `None` if nothing was.
+/// The end of what was said in a session, within bounds, read where it lies. `None` if nothing was. `live` is the session, if its agent runs.
 ///
 /// # Errors
-/// Those of [`all`], or if its file cannot be read.
-pub fn said(id: &str) -> Result<Option<Said>> {
+/// If an agent's sessions have no place, or if its file cannot be read.
+pub fn said(id: &str, live: Option<&Session>) -> Result<Option<Said>> {
     let read = |agent, at: PathBuf, read: fn(File) -> io::Result<Conversation>| {
         let conversation = disk::open_of_another_program(&at).and_then(read).io("read", &at)?;
         Ok(Some(Said { agent, at, conversation }))
     };
-    match of_claude::file(id)? {
+    match of_claude::file(id, live)? {
         Some(file) => read(Agent::Claude, file, conversation::read),
         None if of_opencode::may_be(id) => Ok(of_opencode::said(id)),
         None => of_codex::file(id).map_or(Ok(None), |file| read(Agent::Codex, file, conversation::codex::read)),
@@ -62,14 +62,14 @@ pub fn said(id: &str) -> Result<Option<Said>> {
 
 /// The offers of a session that is live, or has ended.
 pub fn offers(session: Option<&Session>, said: Option<&Said>) -> Offers {
-    let of_ended = || Offers { words: said.filter(|said| said.agent == Agent::Claude).map(|_| of_claude::ENDED), stop: None };
-    session.map_or_else(of_ended, |session| session.offers)
+    let of_ended = || Offers { words: said.filter(|said| said.agent == Agent::Claude).map(|_| of_claude::ENDED.into()), stop: None };
+    session.map_or_else(of_ended, |session| session.offers.clone())
 }
 
 /// Folders whose files change with the status of sessions.
 ///
 /// # Errors
-/// Those of [`all`].
+/// If an agent's sessions have no place.
 pub fn folders() -> Result<Vec<PathBuf>> {
     let of_claude = of_claude::folder()?.join("sessions");
     Ok([of_claude].into_iter().chain(of_opencode::folder().filter(|folder| disk::exists(folder))).collect())

@@ -27,12 +27,13 @@ pub(super) fn all() -> Result<Vec<Session>> {
     Ok(live::all(&folder()?).into_iter().map(seen).collect())
 }
 
-/// The transcript of a session of Claude Code.
+/// The transcript of a session of Claude Code. `run` is its run, if that is live.
 ///
 /// # Errors
 /// If its folder has no place.
-pub fn file(id: &str) -> Result<Option<PathBuf>> {
-    Ok(transcript::find(&folder()?, id))
+pub fn file(id: &str, run: Option<&Session>) -> Result<Option<PathBuf>> {
+    let own = run.and_then(|run| run.config_dir.clone());
+    Ok(transcript::find(&own.map_or_else(folder, Ok)?, id))
 }
 
 pub(super) fn unsent_because(mailbox: &Mailbox) -> Option<String> {
@@ -51,10 +52,11 @@ fn seen(session: live::Session) -> Session {
         },
         does: session.in_words(),
         since: session.since(),
-        offers: Offers { words: session.inbox().map(|_| WORDS), stop: works.then_some(STOP) },
+        offers: Offers { words: session.inbox().map(|_| WORDS.into()), stop: works.then_some(STOP.into()) },
         id: session.session_id,
         title: session.name,
         cwd: session.cwd,
         run: None,
+        config_dir: None,
     }
 }

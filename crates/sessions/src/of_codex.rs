@@ -44,13 +44,14 @@ fn seen(session: CodexSession) -> Session {
     Session {
         agent: Agent::Codex,
         does: session.doing.in_words().into(),
-        offers: Offers { words: Some(WORDS), stop: (session.doing != Doing::Rests).then_some(STOP) },
+        offers: Offers { words: Some(WORDS.into()), stop: (session.doing != Doing::Rests).then_some(STOP.into()) },
         doing: Some(session.doing),
         since: session.since,
         id: session.id,
         title: session.title,
         cwd: session.cwd,
         run: None,
+        config_dir: None,
     }
 }
 

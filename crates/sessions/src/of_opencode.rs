@@ -52,12 +52,13 @@ fn seen(session: OpencodeSession) -> Session {
     Session {
         agent: Agent::Opencode,
         does: doing.in_words().into(),
-        offers: Offers { words: Some(WORDS), stop: (doing != Doing::Rests).then_some(STOP) },
+        offers: Offers { words: Some(WORDS.into()), stop: (doing != Doing::Rests).then_some(STOP.into()) },
         doing: Some(doing),
         since: session.since(),
         id: session.id,
         title: Some(session.title),
         cwd: session.cwd,
         run: None,
+        config_dir: None,
     }
 }

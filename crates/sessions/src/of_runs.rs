@@ -25,7 +25,8 @@ fn seen(mailbox: &Mailbox, round: &RoundId) -> Option<Session> {
         doing: Some(Doing::Works),
         does: "busy".into(),
         since: run.started_at,
-        offers: Offers { words: None, stop: Some(STOP) },
+        offers: Offers { words: None, stop: Some(STOP.into()) },
         run: Some(run.workflow_id),
+        config_dir: run.config_dir,
     })
 }

@@ -12,6 +12,7 @@
 //! | `gate` | the parts of the check: names, devices, sessions, secrets |
 //! | `commands` | `link` with its code for a camera, `sessions`, `revoke`, and what the page says of itself |
 //! | `other_machines` | the questions of other machines, and the answers offered to them |
+//! | `sessions_elsewhere` | the sessions of other machines, as far as pages look at them |
 //! | `index` | the waiting questions, read again only if their files have changed |
 //! | `changes` | tells open pages about changes of the mailbox |
 //! | `looked_at` | watches the sessions whose pages somebody has open |
@@ -45,6 +46,7 @@ mod pages;
 mod reply;
 mod send;
 mod serve;
+mod sessions_elsewhere;
 mod site;
 mod taken_back;
 

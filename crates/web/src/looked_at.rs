@@ -9,7 +9,7 @@ use askbox_mailbox::disk::file_events::Hints;
 use askbox_mailbox::thread;
 
 /// How long a session is watched after a look. A page that is still open is then told to look again.
-const LASTS: Duration = Duration::from_secs(60);
+pub const LASTS: Duration = Duration::from_secs(60);
 /// The maximum number of sessions that are watched.
 const MOST: usize = 64;
 

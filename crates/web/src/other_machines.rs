@@ -112,6 +112,11 @@ impl OtherMachines {
         Ok(Self { peers, offered, rows })
     }
 
+    /// The connections.
+    pub fn peers(&self) -> Arc<Peers> {
+        Arc::clone(&self.peers)
+    }
+
     /// True if there are no other machines.
     pub fn is_nobody(&self) -> bool {
         self.peers.is_empty()

@@ -18,6 +18,7 @@ use crate::listen::{Caller, Connections};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::pages::{decline, done, events, inbox, prompt, question, run, session, sign_in, tree};
+use crate::sessions_elsewhere::SessionsElsewhere;
 use crate::site::{Site, Visit};
 use crate::taken_back::TakenBack;
 use crate::{check, reply};
@@ -51,6 +52,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
     let connections = runtime.block_on(async { Connections::open(&listen) })?;
     let changes = Changes::follow(mailbox.clone(), devices.clone(), Arc::clone(&index))?;
     let elsewhere = OtherMachines::start(&all, changes.clone())?;
+    let sessions = SessionsElsewhere::new(elsewhere.peers(), changes.clone());
     let onlooker = Onlooker::start(mailbox.clone())?;
     // The questions are read before the first page is requested.
     index.rows(&mailbox)?;
@@ -62,6 +64,7 @@ pub fn run(args: &Web, context: &Context) -> Result<u8> {
         devices,
         index,
         elsewhere,
+        sessions,
         changes,
         onlooker,
         taken_back: TakenBack::default(),

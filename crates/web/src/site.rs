@@ -14,6 +14,7 @@ use crate::index::{Index, Row};
 use crate::onlooker::Onlooker;
 use crate::other_machines::OtherMachines;
 use crate::reply::{self, plain};
+use crate::sessions_elsewhere::SessionsElsewhere;
 use crate::taken_back::TakenBack;
 use askbox_cli::Context;
 use askbox_mailbox::{Caller, Error, Mailbox, Result, SecretKey, Through, text};
@@ -34,6 +35,8 @@ pub struct Site {
     pub index: Arc<Index>,
     /// The questions of other machines.
     pub elsewhere: OtherMachines,
+    /// The sessions of other machines.
+    pub sessions: SessionsElsewhere,
     /// The answers that were taken back on this page.
     pub taken_back: TakenBack,
     /// The open pages that are told about changes.

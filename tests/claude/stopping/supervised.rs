@@ -54,6 +54,7 @@ fn a_run_is_read_along_and_stopped_on_the_page() {
     assert!(browser.see("/run/w").body.contains(&place));
     let shown = until("its tool is shown", || Some(browser.see(&place)).filter(|shown| shown.text().contains("write-steps")));
     assert!(!shown.body.contains("class=\"answer prompt\""), "a run at work takes no words");
+    assert!(shown.body.contains("/run/w\">Its log"), "{}", shown.body);
     let form = shown.hidden("form").expect("a form");
     let stop = |id: &str| browser.post(&format!("{place}/stop"), &[("form", &form), ("prompt", id)]).status;
     assert_eq!(stop("5a1e0c5e-0000-4000-8000-000000000001"), 303);
@@ -61,6 +62,26 @@ fn a_run_is_read_along_and_stopped_on_the_page() {
     assert_eq!(stop("5a1e0c5e-0000-4000-8000-000000000002"), 409);
     assert!(world.audited().iter().any(|entry| entry["event"] == "stop_requested" && entry["by"] == "ann's phone"));
     goes_on(&world);
+}
+
+#[test]
+fn a_run_with_a_configuration_of_its_own_is_read_along() {
+    let mut world = ClaudeWorld::new();
+    let other = world.path("other").display().to_string();
+    world.configure(&format!("[runner.claude]\nallowed_tools = ['Bash', 'Write']\nenv = {{ CLAUDE_CONFIG_DIR = '{other}' }}\n"));
+    add_writer(&world);
+    world.keep_watching_from_the_start();
+    world.api.on("Work as w.", json!([bash("ask-post Begin?"), {"text": "asked"}]));
+    world.api.on("User chose: yes", json!([write_steps(), {"text": "never"}]));
+    world.run("relaunch", &["run", "-w", "w", "--prompt", "Work as w."]).ok();
+    world.answer("w", "yes");
+    wait_gate(&world, "begun");
+    let page = world.serve_page();
+    let browser = page.signed_in(&world, "ann's phone");
+    let list = until("the run is listed", || Some(browser.see("/sessions")).filter(|list| list.text().contains("busy run of askbox")));
+    let id = list.body.split("/session/").nth(1).and_then(|rest| rest.split('"').next()).expect("its session").to_owned();
+    until("its tool is shown", || browser.see(&format!("/session/{id}")).text().contains("write-steps"));
+    stop(&world, "w", &[]);
 }
 
 #[test]

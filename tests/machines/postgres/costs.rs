@@ -65,7 +65,7 @@ fn a_full_round_has_this_rate_and_takes_this_much_disk() {
             let question = Question::new(round.workflow.clone(), text());
             let pending = Row::new(round.clone(), Folder::Pending, &question).unwrap();
             let write = |client: &mut Client, row: &Row, verdicts: &[Verdict]| {
-                store::write(&of, client, token, std::slice::from_ref(row), verdicts).unwrap();
+                store::write(&of, client, token, false, std::slice::from_ref(row), verdicts).unwrap();
             };
             write(&mut client, &pending, &[]);
             let (offer, id, hash) = (Uuid::now_v7(), round.question.to_string(), pending.hash.to_string());

@@ -15,6 +15,7 @@
 //! | `schema.rs` | migrations, versions, pruning, addresses |
 //! | `partitions.rs` | host, database or person is cut off |
 //! | `costs.rs` | what a round costs; it prints a table |
+//! | `sessions.rs` | the sessions of a host, for the people of its database |
 //! | `listed.rs` | what a person's programs show of the machines in a database |
 //! | `link.rs` | a link that a test cuts |
 //! | `storm.rs` | rounds with two people racing, while everything is killed and cut off |
@@ -35,5 +36,6 @@ mod partitions;
 mod projection;
 mod roles;
 mod schema;
+mod sessions;
 mod storm;
 mod twins;

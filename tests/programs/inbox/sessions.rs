@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::{LIMIT, Terminal, World, needs, until};
+use crate::support::machine::configure;
+use crate::support::{LIMIT, Machine, Terminal, World, needs, until};
 use crate::web::sessions::{Fake, inbox, inbox_is};
 
 /// The session on a screen of 80×24. Its hostile words are plain text.
@@ -107,6 +108,55 @@ fn a_session_is_read_and_sent_on_at_the_terminal() {
     terminal.see("ok, then enter, stops the turn of shop-7f");
     terminal.confirm();
     terminal.see("on its way: Stop");
+}
+
+#[test]
+fn a_session_of_another_machine_is_sent_on_at_the_terminal() {
+    needs!("tmux", "sshd", "ssh");
+    let here = World::new();
+    here.make_mailbox();
+    let build = Machine::of(World::at_home(), &here, "build");
+    configure(&here, &[&build]);
+    let mut session = Fake::new(&build.world);
+    session.hour();
+    let told = inbox(&session, &json!({"status": "busy"}));
+    let _watcher = build.world.watch();
+    let terminal = Terminal::new(&here);
+    terminal.resize(80, 24);
+    terminal.press(&["clear; askbox inbox; echo left=$?", "Enter"]);
+    terminal.see("S sessions");
+    terminal.press(&["S"]);
+    assert!(terminal.see("> shop-7f").contains("Claude Code · shop on build"));
+    terminal.press(&["Enter"]);
+    assert!(terminal.see("The tax was wrong.").contains("shop-7f on build"));
+    let prompt = |words: &str| {
+        terminal.press(&["i"]);
+        terminal.see("The next prompt");
+        terminal.paste(words);
+        terminal.press(&["Enter"]);
+        terminal.see("ok, then enter, sends this to shop-7f");
+        terminal.confirm();
+    };
+    prompt("Go on.");
+    terminal.see("kept until the session is idle: Go on.");
+    terminal.press(&["u"]);
+    terminal.see("taken back: Go on.");
+    // A machine that is cut off gets nothing, and the words stay.
+    build.cut();
+    prompt("And the discounts.");
+    let is_said = |screen: &String| screen.trim_end().lines().rev().nth(1).is_some_and(|line| line.starts_with("build: "));
+    let screen = until("it is said", || Some(terminal.screen()).filter(is_said));
+    assert!(screen.contains("│And the discounts."), "{screen}");
+    assert!(build.world.names("prompts").len() == 1 && told.try_recv().is_err());
+    build.set_down(false);
+    // The same words were confirmed before.
+    terminal.enter_again();
+    terminal.see("kept until the session is idle: And the");
+    inbox_is(&session, "idle");
+    let content = |line: &serde_json::Value| line["message"]["content"].as_str().map(str::to_owned);
+    let sent = until("it is sent", || content(&told.recv_timeout(LIMIT).unwrap()));
+    assert!(sent.starts_with("And the discounts.\n"), "{sent}");
+    assert!(build.world.audited().iter().any(|entry| entry["event"] == "prompt_sent" && entry["by"] == "ann"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 const { assert, barriers, launch, layout, person, run, signIn } = require("./lib.js");
 const fs = require("fs");
 
-run(async ({ base, link, place, codex, transcript, next, see }) => {
+run(async ({ base, link, place, codex, opencode, transcript, next, see }) => {
   const browser = await launch();
   for (const colorScheme of ["light", "dark"]) {
     const page = await person(browser, "phone", { viewport: { width: 390, height: 844 }, colorScheme });
@@ -16,10 +16,10 @@ run(async ({ base, link, place, codex, transcript, next, see }) => {
     }
     if (colorScheme === "light") {
       await page.getByRole("link", { name: "Sessions" }).click();
-      await page.getByRole("link", { name: "shop-7f" }).waitFor();
+      await page.getByRole("link", { name: "shop-7f" }).first().waitFor();
       assert.deepStrictEqual(await layout(page), { wide: false, small: [] });
       assert.deepStrictEqual((await barriers(page)).serious, []);
-      await page.getByRole("link", { name: "shop-7f" }).click();
+      await page.getByRole("link", { name: "shop-7f" }).first().click();
       fs.writeFileSync(transcript + ".home", new URL(page.url()).pathname.slice(0, -place.length));
     }
     await page.getByText("The tax was wrong.").waitFor();
@@ -48,6 +48,34 @@ run(async ({ base, link, place, codex, transcript, next, see }) => {
     assert.deepStrictEqual(await layout(page), { wide: false, small: [] });
     assert.deepStrictEqual((await barriers(page)).serious, []);
     if (see) await page.screenshot({ path: `${see}/codex-${colorScheme}.png`, fullPage: true });
+    const elsewhere = place.replace("/session/", "/session/build:");
+    for (const [name, path, words] of [
+      ["opencode", `/session/${opencode}`, "The tests were wrong."],
+      ["elsewhere", elsewhere, "The tax was wrong."],
+      ["sessions", "/sessions", "on build"],
+    ]) {
+      await page.goto(base + home + path);
+      await page.getByText(words).first().waitFor();
+      assert.deepStrictEqual(await layout(page), { wide: false, small: [] });
+      assert.deepStrictEqual((await barriers(page)).serious, []);
+      if (see) await page.screenshot({ path: `${see}/${name}-${colorScheme}.png`, fullPage: true });
+      await page.setViewportSize({ width: 1280, height: 800 });
+      assert.deepStrictEqual((await layout(page)).wide, false);
+      assert.deepStrictEqual((await barriers(page)).serious, []);
+      if (see) await page.screenshot({ path: `${see}/${name}-wide-${colorScheme}.png` });
+      await page.setViewportSize({ width: 390, height: 844 });
+    }
+    // A prompt reaches the other machine, and is taken back there.
+    await page.goto(base + home + elsewhere);
+    await page.getByLabel("The next prompt").fill(`go on in ${colorScheme}`);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("kept until the session is idle").waitFor();
+    assert.strictEqual(await page.getByLabel("The next prompt").inputValue(), "");
+    assert.ok(!(await page.evaluate(() => Object.keys(localStorage).some((key) => key.includes("session:")))));
+    if (see) await page.screenshot({ path: `${see}/kept-${colorScheme}.png`, fullPage: true });
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await page.getByText("kept until the session is idle").waitFor({ state: "detached" });
+    await page.getByText("taken back").last().waitFor();
     assert.deepStrictEqual(page.complaints, []);
   }
   await browser.close();

@@ -88,8 +88,8 @@ impl Reader {
         let of = &line.payload;
         match (line.kind.as_str(), of["type"].as_str()?) {
             ("event_msg", "item_completed") => self.item(&of["item"]),
-            ("event_msg", "turn_aborted") => Some(What::Event("interrupted")),
-            ("event_msg", "context_compacted") | ("compacted", _) => Some(What::Event("the conversation was compacted")),
+            ("event_msg", "turn_aborted") => Some(What::Event("interrupted".into())),
+            ("event_msg", "context_compacted") | ("compacted", _) => Some(What::Event("the conversation was compacted".into())),
             ("response_item", "function_call_output" | "custom_tool_call_output") => {
                 let words = words(&of["output"]);
                 let is_error = words.contains("\naborted by user");

@@ -65,8 +65,8 @@ fn turns(message: &Message) -> impl Iterator<Item = Turn> {
     let Message { info, parts } = message;
     let at = info.time.get("created").and_then(Value::as_i64).and_then(Time::from_timestamp_millis);
     let end = match info.error["name"].as_str() {
-        Some("MessageAbortedError") => Some(What::Event("interrupted")),
-        Some(_) => Some(What::Event("its turn has failed")),
+        Some("MessageAbortedError") => Some(What::Event("interrupted".into())),
+        Some(_) => Some(What::Event("its turn has failed".into())),
         None => None,
     };
     parts.iter().filter_map(|part| what(info, part)).chain(end).map(move |what| Turn { at, what })
@@ -74,7 +74,7 @@ fn turns(message: &Message) -> impl Iterator<Item = Turn> {
 
 fn what(info: &Info, part: &Value) -> Option<What> {
     match part["type"].as_str()? {
-        "compaction" => Some(What::Event("the conversation was compacted")),
+        "compaction" => Some(What::Event("the conversation was compacted".into())),
         "text" if part["synthetic"] != true && part["ignored"] != true && info.summary != true => {
             let words = part["text"].as_str().filter(|words| !text::is_blank(words))?;
             let words = bounded(words, LONGEST_MESSAGE);
@@ -183,7 +183,7 @@ mod tests {
         else {
             panic!("{shown:?}")
         };
-        assert_eq!((asked.as_str(), told.as_str(), *end), ("Fix it.", "Fixed.", "interrupted"));
+        assert_eq!((asked.as_str(), told.as_str(), end.as_ref()), ("Fix it.", "Fixed.", "interrupted"));
         assert_eq!((ran.about.as_str(), ran.result.as_ref().map(|end| end.is_error)), ("cargo test", Some(true)));
         assert_eq!((edited.about.as_str(), &edited.change[..]), ("/a", &["-a".to_owned(), "+b".to_owned()][..]));
     }

@@ -103,7 +103,7 @@ fn line_larger_than_the_bound() {
         let read = read(Cursor::new([&lines[..], &[after.to_string(), String::new()]].concat().join("\n"))).unwrap();
         let [before, cut, last] = &read.turns[..] else { panic!("{length}") };
         assert_eq!((&before.what, &last.what), (&person("before"), &person("after")));
-        assert!(matches!(cut.what, What::Event(words) if words.starts_with("cut")), "{cut:?}");
+        assert!(matches!(&cut.what, What::Event(words) if words.starts_with("cut")), "{cut:?}");
     }
     // A long line of another branch is not a turn.
     let lines = [user("a", None, "before").to_string(), long("big", Some("a"), 2 * LONGEST), user("c", Some("a"), "after").to_string()];
@@ -118,7 +118,7 @@ fn compaction_summary_is_not_the_persons_words() {
     summary["isCompactSummary"] = true.into();
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "k", "parentUuid": null});
     let entries = [user("a", None, "first"), boundary, summary, user("b", Some("s"), "second")];
-    assert_eq!(said(&entries), [person("first"), What::Event("the conversation was compacted"), person("second")]);
+    assert_eq!(said(&entries), [person("first"), What::Event("the conversation was compacted".into()), person("second")]);
 }
 
 #[test]

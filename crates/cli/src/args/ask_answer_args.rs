@@ -114,6 +114,9 @@ pub struct ReplyArgs {
     /// Take an answer that was given on another machine: an offer as JSON from a file, `-` for standard input; for programs
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub offer: Option<PathBuf>,
+    /// Take the request of a person on another machine about a session, as JSON from a file, `-` for standard input; for programs
+    #[arg(long, value_name = "FILE", conflicts_with = "offer", hide_short_help = true)]
+    pub sessions: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand, strum::IntoStaticStr, strum::VariantNames)]

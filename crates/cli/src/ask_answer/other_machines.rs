@@ -24,9 +24,9 @@ pub(super) fn go_there(args: &AskAnswer) -> Result<()> {
 }
 
 fn is_about_others(args: &AskAnswer) -> Result<bool> {
-    if args.reply.offer.is_some() {
+    if args.reply.offer.is_some() || args.reply.sessions.is_some() {
         let is_alone = args.command.is_none() && args.reply.words.is_empty() && args.reply.file.is_none();
-        return if is_alone { Ok(true) } else { Err(Error::usage("--offer takes no other answer", "leave the other out")) };
+        return if is_alone { Ok(true) } else { Err(Error::usage("--offer and --sessions take no answer", "leave it out")) };
     }
     let is_there = |id: &Address| id.host.is_some();
     Ok(match &args.command {

@@ -65,7 +65,7 @@ fn wants_json(args: &[OsString]) -> bool {
     // `askbox` gets the arguments of `ask-answer` behind a `--` of its own.
     let of_ask_answer = args.get(1).is_some_and(|part| part == "ask-answer") && args.get(2).is_some_and(|dashes| dashes == "--");
     let own = || args.iter().skip(if of_ask_answer { 3 } else { 1 }).take_while(|arg| *arg != "--");
-    own().any(|arg| arg == "--json") && !own().any(|arg| arg == "--watch" || arg == "--offer")
+    own().any(|arg| arg == "--json") && !own().any(|arg| arg == "--watch" || arg == "--offer" || arg == "--sessions")
 }
 
 /// Turns an error about a flag's value into a usage error that names the flag.

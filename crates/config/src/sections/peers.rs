@@ -83,6 +83,8 @@ section! {
         root_certificate: PathBuf = PathBuf::new(),
         /// About how often the database is asked for offers.
         poll: Span = Span(Duration::from_secs(2)),
+        /// The people of the database may read the sessions of this machine and send them prompts. A reply is for its person alone.
+        sessions: bool = false,
     }
 }
 

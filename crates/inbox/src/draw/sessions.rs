@@ -8,34 +8,34 @@ use ratatui::widgets::{Borders, Paragraph};
 
 use crate::draw::markdown;
 use crate::draw::pieces::{ACCENT, BAD, BOLD, CHOSEN, DIMMED, GOOD, URGENT, cut, dim, fitted, framed, indented, scrolled_to, wrapped};
-use crate::sessions::{List, Read, View};
+use crate::sessions::{List, View};
 use askbox_agent::conversation::{Call, Turn, What};
 use askbox_cli::terminal::columns::padded;
 use askbox_mailbox::time;
 use askbox_sessions::codex::Doing;
-use askbox_sessions::{Session, project};
+use askbox_sessions::{Session, View as Seen, project};
 
 /// Draws the list of sessions.
 pub fn list(frame: &mut Frame<'_>, area: Rect, list: &List) {
     let columns = usize::from(area.width);
-    let mut lines = vec![Line::from(cut("The sessions on this machine", columns)).style(BOLD)];
-    if let Some(problem) = &list.problem {
-        lines.extend(wrapped(&format!("some are missing: {problem}"), columns));
+    let is_alone = list.machines.len() == 1;
+    let mut lines = vec![Line::from(cut(if is_alone { "The sessions on this machine" } else { "The sessions" }, columns)).style(BOLD)];
+    for machine in &list.machines {
+        let missing = machine.listed.as_ref().and_then(|listed| listed.problem.as_ref());
+        lines.extend(missing.iter().flat_map(|problem| wrapped(&format!("some are missing: {problem}"), columns)));
+        lines.extend(machine.problem.iter().flat_map(|problem| wrapped(problem, columns)));
     }
-    let all = match &list.all {
-        None => return frame.render_widget(Paragraph::new(lines), area),
-        Some(all) if all.is_empty() => {
-            lines.push(Line::from(cut("No session runs on this machine", columns)));
-            &[]
-        }
-        Some(all) => all.as_slice(),
-    };
+    let all: Vec<_> = list.rows().collect();
+    if all.is_empty() && list.machines.iter().all(|machine| machine.listed.is_some()) {
+        lines.push(Line::from(cut(if is_alone { "No session runs on this machine" } else { "No session runs" }, columns)));
+    }
     let rows = usize::from(area.height).saturating_sub(lines.len());
     let (at, id) = (list.at(), (columns / 3).clamp(8, 40));
-    for (n, session) in all.iter().enumerate().skip(scrolled_to(at, rows, all.len())).take(rows) {
+    for (n, (host, session)) in all.iter().enumerate().skip(scrolled_to(at, rows, all.len())).take(rows) {
         let title = padded(&cut(session.title.as_deref().unwrap_or(&session.id), id), id);
         let mut words = vec![((if n == at { "> " } else { "  " }).to_owned(), ACCENT), (format!("{title}  "), Style::default())];
         words.extend(about(session));
+        words.extend(host.map(|host| (format!(" on {host}"), DIMMED)));
         let line = fitted(&words, columns);
         lines.push(if n == at { line.style(CHOSEN) } else { line });
     }
@@ -57,7 +57,8 @@ fn about(session: &Session) -> Vec<(String, Style)> {
 /// Draws one session: its end above, its prompts and what can be done below.
 pub fn view(frame: &mut Frame<'_>, area: Rect, view: &View) {
     let columns = usize::from(area.width);
-    let mut head = vec![Line::from(cut(view.title(), columns)).style(BOLD)];
+    let on = view.at.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    let mut head = vec![Line::from(cut(&format!("{}{on}", view.title()), columns)).style(BOLD)];
     let Some(read) = &view.read else {
         head.extend(view.problem.iter().flat_map(|problem| wrapped(problem, columns)));
         return frame.render_widget(Paragraph::new(head), area);
@@ -90,7 +91,7 @@ pub fn view(frame: &mut Frame<'_>, area: Rect, view: &View) {
     frame.render_widget(Paragraph::new(foot.into_iter().skip(from).collect::<Vec<_>>()), inner);
 }
 
-fn of_turn(turn: &Turn, read: &Read, is_unfolded: bool, columns: usize) -> Vec<Line<'static>> {
+fn of_turn(turn: &Turn, read: &Seen, is_unfolded: bool, columns: usize) -> Vec<Line<'static>> {
     let said = |who: &str, lines: Vec<Line<'static>>| {
         let at = turn.at.map(time::local_clock).unwrap_or_default();
         let head = fitted(&[(who.to_owned(), BOLD), (format!("  {at}"), DIMMED)], columns);
@@ -129,7 +130,7 @@ fn of_call(call: &Call, is_unfolded: bool, columns: usize) -> Vec<Line<'static>>
 }
 
 /// The prompts, and what a prompt or a stop does.
-fn foot(read: &Read, columns: usize) -> Vec<Line<'static>> {
+fn foot(read: &Seen, columns: usize) -> Vec<Line<'static>> {
     let style = |kind: &str| match kind {
         "warn" => URGENT,
         "running" | "delivered" => GOOD,
@@ -140,11 +141,12 @@ fn foot(read: &Read, columns: usize) -> Vec<Line<'static>> {
         .iter()
         .map(|given| {
             let why = if given.why.is_empty() { String::new() } else { format!(" ({})", given.why) };
-            let words = [(given.state.0.to_owned(), style(given.state.1)), (why, DIMMED), (format!(": {}", given.words), Style::default())];
+            let words =
+                [(given.state.0.to_string(), style(&given.state.1)), (why, DIMMED), (format!(": {}", given.words), Style::default())];
             fitted(&words, columns)
         })
         .collect();
-    let offers = [read.offers.words, read.offers.stop].into_iter().flatten();
+    let offers = [&read.offers.words, &read.offers.stop].into_iter().flatten();
     lines.extend(offers.flat_map(|words| wrapped(words, columns)).map(|line| line.style(DIMMED)));
     lines
 }

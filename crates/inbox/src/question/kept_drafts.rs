@@ -220,7 +220,7 @@ pub fn keep_prompt(session: &str, words: &str) {
 
 /// The place of words for a session. `None` if its id is not plain.
 fn path_of_prompt(session: &str) -> Option<PathBuf> {
-    let is_plain = session.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let is_plain = session.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'));
     is_plain.then(|| Some(folder().ok()?.join(format!("{session}{OF_SESSION}"))))?
 }
 

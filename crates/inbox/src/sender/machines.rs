@@ -72,6 +72,11 @@ impl Machines {
         self.machines.iter().flat_map(|machine| machine.questions.iter().map(|question| question.address()))
     }
 
+    /// The names of all machines.
+    pub fn hosts(&self) -> Vec<HostName> {
+        self.machines.iter().map(|machine| machine.host.clone()).collect()
+    }
+
     pub fn machine(&self, host: &HostName) -> Option<&HostView> {
         let at = self.machines.binary_search_by(|machine| machine.host.cmp(host)).ok()?;
         self.machines.get(at)

@@ -69,7 +69,8 @@ impl Others {
         Arc::clone(&thread::locked(&self.0.0).latest)
     }
 
-    fn peers(&self) -> Option<Arc<Peers>> {
+    /// The connections, once they are open.
+    pub fn peers(&self) -> Option<Arc<Peers>> {
         thread::locked(&self.0.0).peers.clone()
     }
 

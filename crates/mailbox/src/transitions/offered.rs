@@ -33,18 +33,11 @@ pub fn apply(mailbox: &Mailbox, policy: &Policy, offer: &Offer, below: Below) ->
     if let Some(known) = known(mailbox, offer, &round) {
         return Ok(known);
     }
-    let through = match below {
-        Below::Agent | Below::Run => Through::Agent,
-        // Another machine's command has no terminal here.
-        Below::NoAgent | Below::Unknown => offer.answer.through.clone().unwrap_or(Through::File),
-    };
-    // The process that offers runs on the other machine, so an unknown origin here says nothing about it.
-    let there = if below == Below::Unknown { Below::NoAgent } else { below };
-    let caller = match Caller::new(&offer.answer.by, &offer.answer.channel, through.clone(), there) {
+    let caller = match Caller::from_elsewhere(&offer.answer.by, &offer.answer.channel, offer.answer.through.clone(), below) {
         Ok(caller) => caller,
         Err(e) => return Ok(verdict(offer, Decided::Invalid, &e)),
     };
-    let given = Answer { through: Some(through), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
+    let given = Answer { through: caller.through(), offer_id: Some(offer.offer_id), ..offer.answer.clone() };
     let answer = match policy.signed_by {
         // The signature covers the time.
         Some(_) => Answer { question_hash: Some(offer.question_hash), ..given },

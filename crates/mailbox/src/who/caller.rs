@@ -93,6 +93,19 @@ impl Caller {
         Self::unnamed(BY_DEFAULT.into(), "timer".into(), Below::NoAgent)
     }
 
+    /// Returns a caller on another machine. `through` is what its program says. `below` says what the process runs below that brings the
+    /// request: if that is an agent, the agent calls.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn from_elsewhere(by: impl Into<String>, channel: impl Into<String>, through: Option<Through>, below: Below) -> Result<Self> {
+        match below {
+            Below::Agent | Below::Run => Self::new(by, channel, Through::Agent, below),
+            // Another machine's command has no terminal here. Its process runs there, so an unknown origin here says nothing about it.
+            Below::NoAgent | Below::Unknown => Self::new(by, channel, through.unwrap_or(Through::File), Below::NoAgent),
+        }
+    }
+
     fn unnamed(by: String, channel: String, below: Below) -> Self {
         Self { by, channel, through: None, below, signer: None }
     }
@@ -138,6 +151,11 @@ impl Caller {
     /// The name of the caller.
     pub fn by(&self) -> &str {
         &self.by
+    }
+
+    /// The channel; `None` for the asker itself.
+    pub fn through(&self) -> Option<Through> {
+        self.through.clone()
     }
 
     /// Checks that this caller may decide this question. Anybody may answer what an agent wants to know. A permission and a consent

@@ -11,20 +11,25 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::lines::{ALIVE_EVERY, Line, WaitingLine};
 use askbox_cli::{Common, Context, hangup, program};
 use askbox_mailbox::documents::offer::MAX_OFFER;
+use askbox_mailbox::prompts;
 use askbox_mailbox::transitions::offered;
 use askbox_mailbox::{
-    Decided, Error, Folder, Hint, Hints, Mailbox, Offer, QuestionId, Result, RoundId, Verdict, WorkflowId, disk, document, list,
-    read_question, round, thread,
+    Decided, Error, Folder, Hint, Hints, Mailbox, Offer, QuestionId, Result, RoundId, WorkflowId, disk, document, list, read_question,
+    round, thread,
 };
 use askbox_run::story;
+use askbox_sessions::Asked;
 
 /// The time between two looks at everything.
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
+/// The longest request, in bytes. The words of a prompt fit with every character escaped.
+pub(crate) const MAX_REQUEST: u64 = 8 * prompts::LONGEST as u64;
 /// If this many files have changed at once, everything is looked at.
 const MANY: usize = 4096;
 
@@ -246,17 +251,34 @@ fn end_with_the_reader(changes: &Arc<Changes>) -> Result<()> {
 
 /// Takes the offer. Returns the exit status: 0 if it was accepted, 4 if not, 5 if it is invalid.
 pub(super) fn take_offer(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<u8> {
+    let fix = "send one object as docs/schema/offer.schema.json describes it";
+    let mut status = 0;
+    replied(|| {
+        let offer: Offer = read(file, MAX_OFFER, "offer", fix)?;
+        let verdict = offered::apply(mailbox, &context.loaded()?.config.answers.policy(), &offer, context.below())?;
+        status = match verdict.decided {
+            Decided::Accepted => 0,
+            Decided::Invalid => 5,
+            Decided::Lost | Decided::Closed | Decided::Changed => 4,
+        };
+        Ok(Line::Verdict { verdict })
+    })?;
+    Ok(status)
+}
+
+/// Does what a request asks of the sessions here.
+pub(super) fn about_sessions(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<()> {
+    replied(|| {
+        let asked: Asked = read(file, MAX_REQUEST, "request", "install the same release of askbox on both machines")?;
+        Ok(Line::Reply { reply: asked.does(mailbox, context, context.below())?.to_json()? })
+    })
+}
+
+/// Greets, and prints the reply, or why there is none.
+fn replied(reply: impl FnOnce() -> Result<Line>) -> Result<()> {
     program::print_json_text(&Line::hello(None).to_json()?)?;
-    match decide_offer(mailbox, context, file) {
-        Ok(verdict) => {
-            let status = match verdict.decided {
-                Decided::Accepted => 0,
-                Decided::Invalid => 5,
-                Decided::Lost | Decided::Closed | Decided::Changed => 4,
-            };
-            program::print_json_text(&Line::Verdict { verdict }.to_json()?)?;
-            Ok(status)
-        }
+    match reply() {
+        Ok(line) => program::print_json_text(&line.to_json()?),
         Err(e) => {
             program::print_json_text(&Line::Failed { error: program::message(&e), hint: e.hint() }.to_json()?)?;
             Err(e)
@@ -264,12 +286,11 @@ pub(super) fn take_offer(mailbox: &Mailbox, context: &Context, file: &Path) -> R
     }
 }
 
-fn decide_offer(mailbox: &Mailbox, context: &Context, file: &Path) -> Result<Verdict> {
-    let bytes = program::read_input(file, MAX_OFFER)?;
+fn read<T: DeserializeOwned>(file: &Path, limit: u64, what: &'static str, fix: &'static str) -> Result<T> {
+    let bytes = program::read_input(file, limit)?;
     document::check_depth(document::utf8(&bytes)?)?;
-    let offer: Offer = serde_json::from_slice(&bytes).map_err(|e| {
-        let problem = format!("is no offer: {}", document::in_plain_words(&e.to_string()));
-        program::in_input(file, Error::invalid("offer", problem, "send one object as docs/schema/offer.schema.json describes it"))
-    })?;
-    offered::apply(mailbox, &context.loaded()?.config.answers.policy(), &offer, context.below())
+    serde_json::from_slice(&bytes).map_err(|e| {
+        let problem = format!("is no {what}: {}", document::in_plain_words(&e.to_string()));
+        program::in_input(file, Error::invalid(what, problem, fix))
+    })
 }

@@ -3,7 +3,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `for_machines` | `ask-answer list --json --watch` and `ask-answer --offer`, for another machine |
+//! | `for_machines` | `ask-answer list --json --watch`, `--offer` and `--sessions`, for another machine |
 //! | `listing` | `ask-answer list` with the questions of all machines |
 //! | `answer` | shows and answers a question of another machine, also with a text from the editor |
 //! | `offer_state` | the state of an offered answer that may not be decided yet |
@@ -41,6 +41,9 @@ pub fn run(words: &[String], context: &Context, open: OpenInbox) -> Result<u8> {
     let args = args.map_err(|e| Error::usage(text::excerpt(&e.to_string(), 300), "install ask-answer and askbox of the same version"))?;
     if let Some(offer) = &args.reply.offer {
         return for_machines::take_offer(&args.common.open()?, context, offer);
+    }
+    if let Some(request) = &args.reply.sessions {
+        return for_machines::about_sessions(&args.common.open()?, context, request).map(|()| 0);
     }
     match &args.command {
         Some(Command::List { watch: true, .. }) => for_machines::feed(&args.common),

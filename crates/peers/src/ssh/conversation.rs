@@ -203,6 +203,8 @@ pub(super) enum Ask<'a> {
     Watch,
     /// Take the offer that follows on standard input.
     Offer,
+    /// Do what the request that follows on standard input asks of a session.
+    Sessions,
     /// Report how this workflow's last question ended.
     Show(&'a WorkflowId),
 }
@@ -225,7 +227,7 @@ pub(super) fn command(host: &HostName, config: &PeerConfig, folder: Option<&Path
     command.args(&config.ssh_options).arg("--").arg(&config.ssh).arg(there(config, ask));
     // Keys that end a program at this terminal must not reach ssh.
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.stdin(if ask == Ask::Offer { Stdio::piped() } else { Stdio::null() });
+    command.stdin(if matches!(ask, Ask::Offer | Ask::Sessions) { Stdio::piped() } else { Stdio::null() });
     command
 }
 
@@ -236,6 +238,7 @@ fn there(config: &PeerConfig, ask: Ask<'_>) -> String {
     let what = match ask {
         Ask::Watch => "list --json --watch".to_owned(),
         Ask::Offer => "--offer - --json".to_owned(),
+        Ask::Sessions => "--sessions - --json".to_owned(),
         Ask::Show(workflow) => format!("show {} --json", text::shell_quote(workflow.as_str())),
     };
     // The configuration allows only plain letters for the program, so the shell expands a `~` and nothing else.

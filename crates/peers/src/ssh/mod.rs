@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::known;
-use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE, WaitingLine};
-use crate::peer::{Change, Peer, Problem, Progress, Stop};
+use crate::lines::{self, ALIVE_EVERY, Line, MAX_LINE, WaitingLine, read_reply};
+use crate::peer::{Change, Peer, Problem, Progress, Stop, Unanswered};
 use crate::remote_question::{Last, RemoteQuestion};
 use crate::ssh::conversation::{Ask, Conversation, Next, command, control_path};
 use askbox_config::PeerConfig;
 use askbox_mailbox::{HostName, Offer, Untrusted, Verdict, WorkflowId, document, text, time};
+use askbox_sessions::{Asked, Reply};
 
 /// The peers of the configuration that are reached by ssh. The sockets of the kept connections lie in `folder`, which is private.
 pub fn configured(peers: &BTreeMap<String, PeerConfig>, folder: Option<&Path>) -> Vec<Box<dyn Peer>> {
@@ -202,35 +203,32 @@ impl SshPeer {
                 report(Change::Listed(host));
             }
             Line::Failed { error, hint } => {
-                return Err(Problem::passing(format!("{host}: {}", text::excerpt(&error, 300)), text::excerpt(&hint, 300)));
+                return Err(Problem { lasts: false, ..Problem::of_machine(&host, &error, &hint) });
             }
             Line::Hello { no_mailbox, .. } => report(Change::Mailbox(host, missing(no_mailbox))),
-            Line::Alive | Line::Verdict { .. } | Line::Unknown => report(Change::Heard(host, time::now())),
+            Line::Alive | Line::Verdict { .. } | Line::Reply { .. } | Line::Unknown => report(Change::Heard(host, time::now())),
         }
         Ok(())
     }
 
-    /// One attempt to offer.
-    fn offer_once(&self, offer: &[u8], id: uuid::Uuid, limit: Duration) -> Progress {
-        let mut ssh = match self.connect(Ask::Offer, limit, None) {
-            Ok((ssh, _)) => ssh,
-            Err(problem) => return Progress::NotSent(problem),
-        };
+    /// Sends this once, and returns the first line that is its reply.
+    fn exchange<T>(&self, ask: Ask<'_>, bytes: &[u8], limit: Duration, is_reply: impl Fn(Line) -> Option<T>) -> Result<T, Unanswered> {
+        let (mut ssh, _) = self.connect(ask, limit, None).map_err(Unanswered::unsent)?;
         let end = Instant::now() + limit;
-        if let Err(e) = ssh.send(offer, limit) {
-            return Progress::Unconfirmed(Problem::passing(format!("{}: the offer was not sent: {e}", self.host), self.look()));
+        if let Err(e) = ssh.send(bytes, limit) {
+            return Err(Unanswered::unknown(Problem::passing(format!("{}: not all was sent: {e}", self.host), self.look())));
         }
         loop {
             match ssh.next(end.saturating_duration_since(Instant::now()), None) {
                 Next::Line(line) => match Line::read(&line) {
-                    Some(Line::Verdict { verdict }) if verdict.offer_id == id => return Progress::Decided(bounded(verdict)),
-                    Some(Line::Failed { error, hint }) => {
-                        let said = format!("{}: {}", self.host, text::excerpt(&error, 300));
-                        return Progress::NotSent(Problem::lasting(said, text::excerpt(&hint, 300)));
+                    Some(Line::Failed { error, hint }) => return Err(Unanswered::unsent(Problem::of_machine(&self.host, &error, &hint))),
+                    line => {
+                        if let Some(reply) = line.and_then(&is_reply) {
+                            return Ok(reply);
+                        }
                     }
-                    _ => {}
                 },
-                next => return Progress::Unconfirmed(self.why(ssh, &next, true)),
+                next => return Err(Unanswered::unknown(self.why(ssh, &next, true))),
             }
         }
     }
@@ -293,15 +291,16 @@ impl Peer for SshPeer {
         };
         let end = Instant::now() + limit;
         let mut may_have_arrived = false;
+        let verdict =
+            |line| if let Line::Verdict { verdict } = line { Some(verdict).filter(|v| v.offer_id == offer.offer_id) } else { None };
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let problem = match self.offer_once(&bytes, offer.offer_id, left.min(ATTEMPT)) {
-                Progress::NotSent(problem) => problem,
-                Progress::Unconfirmed(problem) => {
-                    may_have_arrived = true;
-                    problem
+            let problem = match self.exchange(Ask::Offer, &bytes, left.min(ATTEMPT), verdict) {
+                Ok(verdict) => return Progress::Decided(bounded(verdict)),
+                Err(unanswered) => {
+                    may_have_arrived |= unanswered.may_have_arrived;
+                    unanswered.problem
                 }
-                told => return told,
             };
             // An offer that certainly did not arrive is not tried again: the person decides. If it is not known whether the offer counts,
             // sending the same offer again finds out.
@@ -310,6 +309,12 @@ impl Peer for SshPeer {
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    fn sessions(&self, host: &HostName, asked: &Asked, limit: Duration) -> Result<Reply, Unanswered> {
+        let bytes = document::to_json(asked).map_err(|e| Unanswered::unsent(Problem::lasting(e.to_string(), e.hint())))?;
+        let reply = |line| if let Line::Reply { reply } = line { Some(reply) } else { None };
+        read_reply(host, self.exchange(Ask::Sessions, &bytes, limit, reply)?)
     }
 
     fn last(&self, host: &HostName, workflow: &WorkflowId, limit: Duration) -> Result<Option<Last>, Problem> {

@@ -1,67 +1,48 @@
 //! The next prompt for a session, and its stop: the forms of the session's page.
 
-use std::collections::BTreeSet;
-
 use axum::extract::{Extension, Path};
-use axum::http::HeaderMap;
 use axum::response::Response;
 use uuid::Uuid;
 
 use crate::gate::Posted;
 use crate::send::CHANNEL;
 use crate::site::Visit;
-use askbox_mailbox::prompts::{self, Place};
-use askbox_mailbox::{Caller, Error, Mailbox, Result};
-use askbox_sessions::Session;
-use askbox_sessions::given::{self, Given};
-
-/// The last prompts for a session, which may have ended. Their ends are seen by a person who opens the page, or has it open on the device
-/// that gave them. A page that is open on another device may have nobody in front of it.
-pub fn of_session(visit: &Visit, id: &str, session: Option<&Session>, headers: &HeaderMap) -> Vec<Given> {
-    let site = &visit.site;
-    let (is_visible, is_opened) = (!headers.contains_key("askbox-hidden"), !headers.contains_key("askbox-again"));
-    // A watcher of another container is not seen, and sends all the same.
-    site.context.reload();
-    let config = site.context.config().ok();
-    let sees = |prompt: &prompts::Prompt| is_visible && (is_opened || prompt.by == visit.signed_in.device);
-    given::of_session(&site.mailbox, config.as_ref(), id, session, sees)
-}
-
-/// The sessions with kept prompts that are not among these live ones.
-pub fn unsent(mailbox: &Mailbox, live: &[Session]) -> Vec<String> {
-    let kept = prompts::all(mailbox).into_iter().filter(|(_, place, _)| *place == Place::Kept).map(|(_, _, prompt)| prompt.session);
-    let unsent: BTreeSet<_> = kept.filter(|id| live.iter().all(|session| session.id != *id)).collect();
-    unsent.into_iter().collect()
-}
+use askbox_mailbox::{Error, Result};
+use askbox_sessions::{Reply, Request, SessionAt};
 
 type Form = (Path<String>, Extension<Posted>);
 
-/// Does what a form wants with the prompt that it names.
-fn does<T>(visit: &Visit, session: &str, posted: &Posted, act: impl FnOnce(&Mailbox, &Caller, Uuid) -> Result<T>) -> Result<(Uuid, T)> {
-    let id = posted.get("prompt").and_then(|id| id.parse().ok());
-    let id = id.ok_or_else(|| Error::usage("the form names no prompt", "load the page again"))?;
-    let done = act(&visit.site.mailbox, &visit.site.caller(&visit.signed_in, CHANNEL)?, id)?;
-    visit.site.changes.tell(session);
-    Ok((id, done))
+/// Does what a form wants with the prompt that it names, and shows the session again. Another machine is not waited for.
+fn does(visit: &Visit, (Path(at), Extension(posted)): Form, request: impl FnOnce(String, Uuid, &Posted) -> Request) -> Result<Response> {
+    let (site, id) = (&visit.site, posted.get("prompt").and_then(|id| id.parse().ok()));
+    let id: Uuid = id.ok_or_else(|| Error::usage("the form names no prompt", "load the page again"))?;
+    let (at, person) = (at.parse::<SessionAt>()?, site.caller(&visit.signed_in, CHANNEL)?);
+    let request = request(at.id.clone(), id, &posted);
+    let is_prompt = matches!(request, Request::Send { .. });
+    let reply = match &at.host {
+        Some(host) => site.sessions.send(host.clone(), &person, request).map(|()| Reply::Done(None)),
+        None => request.does(&site.mailbox, &site.context, &person),
+    };
+    let run = if let Reply::Done(run) = reply? { run } else { None };
+    site.changes.tell(&at.to_string());
+    let sent = if is_prompt { format!("?sent={id}") } else { String::new() };
+    Ok(visit.go_to(&run.map_or_else(|| format!("/session/{at}{sent}"), |run| format!("/run/{run}"))))
 }
 
 /// `POST /session/ID`
-pub fn send(visit: &Visit, (Path(session), Extension(posted)): Form) -> Result<Response> {
-    let words = posted.get("words").unwrap_or_default();
-    let config = visit.site.context.config()?;
-    let if_ended = posted.get("ended").map(|_| &config);
-    let (id, run) = does(visit, &session, &posted, |mailbox, caller, id| given::send(mailbox, caller, id, &session, words, if_ended))?;
-    Ok(visit.go_to(&run.map_or_else(|| format!("/session/{session}?sent={id}"), |run| format!("/run/{run}"))))
+pub fn send(visit: &Visit, form: Form) -> Result<Response> {
+    does(visit, form, |session, prompt, posted| {
+        let (words, has_ended) = (posted.get("words").unwrap_or_default().to_owned(), posted.get("ended").is_some());
+        Request::Send { session, prompt, words, has_ended }
+    })
 }
 
 /// `POST /session/ID/stop`
-pub fn stops(visit: &Visit, (Path(session), Extension(posted)): Form) -> Result<Response> {
-    does(visit, &session, &posted, |mailbox, caller, id| given::stop(mailbox, caller, id, &session))?;
-    Ok(visit.go_to(&format!("/session/{session}")))
+pub fn stops(visit: &Visit, form: Form) -> Result<Response> {
+    does(visit, form, |session, prompt, _| Request::Stop { session, prompt })
 }
 
 /// `POST /session/ID/back`
-pub fn take_back(visit: &Visit, (Path(session), Extension(posted)): Form) -> Result<Response> {
-    does(visit, &session, &posted, |mailbox, caller, id| given::take_back(mailbox, caller, id, &session))?;
-    Ok(visit.go_to(&format!("/session/{session}")))
+pub fn take_back(visit: &Visit, form: Form) -> Result<Response> {
+    does(visit, form, |session, prompt, _| Request::TakeBack { session, prompt })
 }

@@ -89,7 +89,7 @@ fn page(visit: &Visit, workflow: &WorkflowId, status: Story, is_earlier: bool) -
         ago: time::ago(status.since),
         result: result.map(|result| markdown::to_html(&site.hosts, &result)),
         is_earlier,
-        session: status.session_id.filter(|id| matches!(askbox_sessions::file_of_claude(&id.to_string()), Ok(Some(_)))),
+        session: status.session_id.filter(|id| matches!(askbox_sessions::file_of_claude(&id.to_string(), None), Ok(Some(_)))),
         status: outcome::printable(status),
         events,
         is_cut,

@@ -1,6 +1,6 @@
-//! The sessions of agent programs on this machine, and the conversation of one, read where it lies. Only a look reads it.
+//! The sessions of agent programs on this and on other machines, and the conversation of one, read where it lies. Only a look reads it.
 
-use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
@@ -10,25 +10,27 @@ use uuid::Uuid;
 
 use crate::gate::Hosts;
 use crate::looked_at::ALL;
-use crate::pages::{Frame, markdown, prompt};
+use crate::pages::{Frame, markdown};
 use crate::reply;
+use crate::send::CHANNEL;
 use crate::site::{Site, Visit};
 use askbox_agent::conversation::{Turn, What};
-use askbox_mailbox::prompts::{self, Agent};
-use askbox_mailbox::{Error, Result, Time, disk, text, time};
+use askbox_mailbox::{Caller, HostName, Result, Through, Time, WorkflowId, disk, prompts, text, time};
 use askbox_sessions::codex::Doing;
 use askbox_sessions::given::Given;
-use askbox_sessions::{self as sessions, Offers, Session};
+use askbox_sessions::{self as sessions, Listed, Look, Offers, Reply, Request, Session, SessionAt, View};
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
 struct SessionsPage {
     frame: Frame,
     sessions: Vec<Heading>,
-    /// Why some are missing.
-    problem: Option<Error>,
+    /// True if there is no other machine.
+    is_alone: bool,
+    /// What is missing, and why.
+    problems: Vec<String>,
     /// The sessions that have ended while a prompt was kept for them.
-    unsent: Vec<String>,
+    unsent: Vec<SessionAt>,
 }
 
 #[derive(Template)]
@@ -37,16 +39,16 @@ struct SessionPage<'a> {
     frame: Frame,
     hosts: &'a Hosts,
     heading: Heading,
-    branch: Option<String>,
-    turns: Vec<Shown>,
-    is_cut: bool,
-    /// The prompts that were given here.
-    prompts: Vec<Given>,
+    view: &'a View,
+    turns: Vec<Shown<'a>>,
+    /// The prompts that were given here and have not arrived there.
+    sent: Vec<Given>,
     offers: Offers,
+    /// Why this is not what its machine would say now.
+    problem: Option<String>,
     /// The ids of the next prompt, and of a stop.
     next: Uuid,
     stop: Uuid,
-    has_ended: bool,
     /// True if the last one was sent just now, so that its draft is not needed any more.
     is_sent: bool,
 }
@@ -54,65 +56,101 @@ struct SessionPage<'a> {
 /// The facts about a session.
 struct Heading {
     agent: &'static str,
-    id: String,
+    at: String,
     title: String,
     project: String,
+    /// The other machine, or nothing.
+    host: String,
     does: String,
     class: &'static str,
     ago: String,
     /// The address of its question.
     question: Option<String>,
+    /// The workflow, if it is a run of this machine.
+    run: Option<WorkflowId>,
 }
 
 /// A turn of the conversation, its time, and its CSS class.
-struct Shown {
+struct Shown<'a> {
     at: String,
     class: &'static str,
-    what: What,
+    what: &'a What,
+}
+
+/// How a page is looked at, and who does.
+fn looker(visit: &Visit, headers: &HeaderMap) -> Result<(Caller, Look)> {
+    let look = match (headers.contains_key("askbox-hidden"), headers.contains_key("askbox-again")) {
+        (true, _) => Look::Hidden,
+        (_, true) => Look::Stays,
+        _ => Look::Opens,
+    };
+    Ok((Caller::new(&visit.signed_in.device, CHANNEL, Through::Web, visit.site.context.below())?, look))
 }
 
 /// `/sessions`
-pub fn list(visit: &Visit, (): ()) -> Result<Response> {
-    sessions::folders()?.into_iter().for_each(|folder| visit.site.changes.look_at(folder, ALL));
-    let (sessions, problem) = sessions::all(&visit.site.mailbox)?;
-    let unsent = prompt::unsent(&visit.site.mailbox, &sessions);
-    let sessions = sessions.iter().map(|session| Heading::of(&visit.site, session)).collect::<Result<_>>()?;
-    Ok(reply::html(StatusCode::OK, &SessionsPage { frame: Frame::new(visit, "sessions"), sessions, problem, unsent }))
+pub fn list(visit: &Visit, headers: HeaderMap) -> Result<Response> {
+    let site = &visit.site;
+    sessions::folders()?.into_iter().for_each(|folder| site.changes.look_at(folder, ALL));
+    let (person, look) = looker(visit, &headers)?;
+    let (mut all, mut problems, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
+    let mut add = |host: Option<&HostName>, listed: &Listed| -> Result<()> {
+        all.extend(listed.sessions.iter().map(|session| Heading::of(site, host, session)).collect::<Result<Vec<_>>>()?);
+        unsent.extend(listed.unsent.iter().map(|id| SessionAt { host: host.cloned(), id: id.clone() }));
+        problems.extend(listed.problem.iter().map(|problem| format!("The sessions of Codex are not listed: {problem}")));
+        Ok(())
+    };
+    if let Reply::List(listed) = Request::List.does(&site.mailbox, &site.context, &person)? {
+        add(None, &listed)?;
+    }
+    let elsewhere = site.sessions.lists(&person, look);
+    for (host, known) in &elsewhere {
+        if let Some(Reply::List(listed)) = known.as_ref().and_then(|known| known.reply.as_deref()) {
+            add(Some(host), listed)?;
+        }
+    }
+    problems.extend(elsewhere.into_iter().filter_map(|(_, known)| known?.problem));
+    let (frame, is_alone) = (Frame::new(visit, "sessions"), site.elsewhere.is_nobody());
+    Ok(reply::html(StatusCode::OK, &SessionsPage { frame, sessions: all, is_alone, problems, unsent }))
 }
 
-/// `/session/ID`
-pub fn show(visit: &Visit, (Path(id), RawQuery(query), headers): (Path<String>, RawQuery, HeaderMap)) -> Result<Response> {
-    let (session, said) = (sessions::of_id(&visit.site.mailbox, &id)?, sessions::said(&id)?);
-    let Some(agent) = session.as_ref().map(|session| session.agent).or(said.as_ref().map(|said| said.agent)) else {
-        return Err(Error::not_found(format!("there is no session {}", text::excerpt(&id, 40)), "the sessions: askbox sessions"));
+/// `/session/ID`, `/session/HOST:ID`
+pub fn show(visit: &Visit, (Path(at), RawQuery(query), headers): (Path<String>, RawQuery, HeaderMap)) -> Result<Response> {
+    let (site, at) = (&visit.site, at.parse::<SessionAt>()?);
+    let ((person, look), word) = (looker(visit, &headers)?, at.to_string());
+    let (reply, mut problem) = match &at.host {
+        None => {
+            sessions::folders()?.into_iter().for_each(|folder| site.changes.look_at(folder, ALL));
+            let see = Request::See { session: at.id.clone(), look };
+            (Some(Arc::new(see.does(&site.mailbox, &site.context, &person)?)), None)
+        }
+        Some(host) => {
+            site.elsewhere.machine(host)?;
+            let known = site.sessions.look(&(host.clone(), Some(at.id.clone())), &person, look);
+            known.map(|known| (known.reply, known.problem)).unwrap_or_default()
+        }
     };
-    sessions::folders()?.into_iter().for_each(|folder| visit.site.changes.look_at(folder, ALL));
-    let offers = sessions::offers(session.as_ref(), said.as_ref());
-    // A file of it comes with the first message.
-    let said = said.map(|said| {
-        visit.site.changes.look_at(said.at, &id);
-        said.conversation
-    });
-    let said = said.unwrap_or_default();
-    let heading = match &session {
-        Some(session) => Heading::of(&visit.site, session)?,
-        None => Heading::ended(&visit.site, agent, &id, said.cwd.as_deref())?,
+    let nothing = View::default();
+    let view = match reply.as_deref() {
+        Some(Reply::Session(view)) => view,
+        _ => &nothing,
     };
-    // A session that waits for an answer goes on with that.
-    let offers = if session.is_none() && heading.question.is_some() { Offers::default() } else { offers };
-    let turns = said.turns.into_iter().map(Shown::from).collect();
-    let (frame, hosts) = (Frame::new(visit, "sessions"), &visit.site.hosts);
-    let given = prompts::folder(&visit.site.mailbox);
-    if disk::exists(&given) {
-        visit.site.changes.look_at(given, &id);
+    if let (None, None, Some(host)) = (&reply, &problem, &at.host) {
+        problem = Some(format!("{host} is asked"));
     }
-    let prompts = prompt::of_session(visit, &id, session.as_ref(), &headers);
-    let is_sent = prompts.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
-    let (branch, is_cut, next, stop) = (said.branch, said.is_cut, Uuid::new_v4(), Uuid::new_v4());
-    Ok(reply::html(
-        StatusCode::OK,
-        &SessionPage { frame, hosts, heading, branch, turns, is_cut, prompts, offers, next, stop, has_ended: session.is_none(), is_sent },
-    ))
+    if at.host.is_none() {
+        let given = Some(prompts::folder(&site.mailbox)).filter(|given| disk::exists(given));
+        // A file of it comes with the first message.
+        view.at.iter().cloned().chain(given).for_each(|path| site.changes.look_at(path, &word));
+    }
+    let heading = Heading::of_view(site, &at, view)?;
+    // A session that waits for an answer goes on with that.
+    let is_answered = view.session.is_none() && heading.question.is_some();
+    let offers = if is_answered { Offers::default() } else { view.offers.clone() };
+    let is_sent = view.given.iter().any(|prompt| prompt.is_new && query.as_deref() == Some(&format!("sent={}", prompt.id)));
+    let (frame, hosts, sent) = (Frame::new(visit, "sessions"), &site.hosts, site.sessions.given(&at, &view.given));
+    let (turns, next, stop) = (view.said.turns.iter().map(Shown::from).collect(), Uuid::new_v4(), Uuid::new_v4());
+    let page = SessionPage { frame, hosts, heading, view, turns, sent, offers, problem, next, stop, is_sent };
+    Ok(reply::html(StatusCode::OK, &page))
 }
 
 fn ago(at: Option<Time>) -> String {
@@ -120,41 +158,48 @@ fn ago(at: Option<Time>) -> String {
 }
 
 /// The address of the question that a session has asked, in its dialog or by a tool.
-fn question_of(site: &Site, session: &str) -> Result<Option<String>> {
-    let rows = site.index.rows(&site.mailbox)?;
-    let row = rows.iter().find(|row| row.facts.session.is_some_and(|id| id.to_string() == session));
+fn question_of(site: &Site, host: Option<&HostName>, session: &str) -> Result<Option<String>> {
+    let rows = site.rows()?;
+    let is_there = |row: &crate::index::Row| row.elsewhere.as_ref().map(|there| &there.host) == host;
+    let row = rows.iter().find(|row| is_there(row) && row.facts.session.is_some_and(|id| id.to_string() == session));
     Ok(row.and_then(|row| Some(format!("/q/{}/{}", row.id, row.facts.question?))))
 }
 
 impl Heading {
-    fn of(site: &Site, session: &Session) -> Result<Self> {
+    fn of(site: &Site, host: Option<&HostName>, session: &Session) -> Result<Self> {
         Ok(Self {
             agent: session.of_whom(),
-            id: text::excerpt(&session.id, 64),
+            at: SessionAt { host: host.cloned(), id: text::excerpt(&session.id, 64) }.to_string(),
             title: text::excerpt(session.title.as_deref().unwrap_or(&session.id), 80),
             project: sessions::project(&session.cwd),
-            does: session.does.clone(),
+            host: host.map(ToString::to_string).unwrap_or_default(),
+            does: text::excerpt(&session.does, 80),
             class: match session.doing {
                 Some(Doing::Waits) => "warn",
                 Some(Doing::Works) => "running",
                 Some(Doing::Rests) | None => "",
             },
             ago: ago(session.since),
-            question: question_of(site, &session.id)?,
+            question: question_of(site, host, &session.id)?,
+            run: session.run.clone().filter(|_| host.is_none()),
         })
     }
 
-    /// A session without a process on this machine. A run of askbox that waits goes on with its answer.
-    fn ended(site: &Site, agent: Agent, id: &str, cwd: Option<&FilePath>) -> Result<Self> {
-        let (title, project) = (text::excerpt(id, 64), cwd.map(sessions::project).unwrap_or_default());
-        let (question, agent, ago) = (question_of(site, id)?, agent.name(), String::new());
+    /// The heading of a session that may have no process any more. A run of askbox that waits goes on with its answer.
+    fn of_view(site: &Site, at: &SessionAt, view: &View) -> Result<Self> {
+        if let Some(session) = &view.session {
+            return Self::of(site, at.host.as_ref(), session);
+        }
+        let (title, project) = (text::excerpt(&at.id, 64), view.said.cwd.as_deref().map(sessions::project).unwrap_or_default());
+        let (question, host) = (question_of(site, at.host.as_ref(), &at.id)?, at.host.as_ref().map(ToString::to_string));
         let (does, class) = if question.is_some() { ("waits for an answer", "warn") } else { ("ended", "") };
-        Ok(Self { agent, id: title.clone(), title, project, does: does.into(), class, ago, question })
+        let (agent, host, does) = (view.agent.name(), host.unwrap_or_default(), does.into());
+        Ok(Self { agent, at: at.to_string(), title, project, host, does, class, ago: String::new(), question, run: None })
     }
 }
 
-impl From<Turn> for Shown {
-    fn from(turn: Turn) -> Self {
+impl<'a> From<&'a Turn> for Shown<'a> {
+    fn from(turn: &'a Turn) -> Self {
         let class = match &turn.what {
             What::Person(_) => "person",
             What::Peer(_) => "peer",
@@ -162,6 +207,6 @@ impl From<Turn> for Shown {
             What::Call(_) => "tool",
             What::Event(_) => "event",
         };
-        Self { at: turn.at.map(time::local_clock).unwrap_or_default(), class, what: turn.what }
+        Self { at: turn.at.map(time::local_clock).unwrap_or_default(), class, what: &turn.what }
     }
 }

@@ -29,16 +29,17 @@
     }
   };
   if (form) {
-    // A form that the server sent back already contains everything that was filled in.
+    // A form that the server sent back contains all of it.
     if (!find("[data-focus]")) restore();
     form.addEventListener("input", (event) => {
+      form.dataset.typed = 1;
       const group = event.target.dataset.words;
       const own = group && event.target.value && find(`input[type=radio][name=${group}][value=words]`, form);
       if (own) own.checked = true;
       keep();
     });
-    // Ctrl+Enter in a text presses the button that sends this text. A button out of sight is only shown, because everything above a
-    // button is to be seen before it is pressed. It never allows a tool call.
+    // Ctrl+Enter in a text presses its button. A button out of sight is only shown, because everything above it is to be seen first. It
+    // never allows a tool call.
     form.addEventListener("keydown", (event) => {
       const isMeant = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat;
       if (!isMeant || !event.target.matches("textarea, input[type=text]")) return;

@@ -70,11 +70,12 @@ const askbox = (() => {
   const forget = (root) => {
     const answered = find("[data-answered]", root)?.dataset.answered;
     if (answered) store((box) => box.removeItem("draft:" + answered));
+    return answered;
   };
   forget(document);
   find("[data-focus]")?.focus();
 
-  // Requests this page again.
+  // Loads the page anew.
   const scrollDown = () => all(".events").forEach((list) => (list.scrollTop = list.scrollHeight));
   scrollDown();
   const live = find("#live");
@@ -126,6 +127,9 @@ const askbox = (() => {
     const other = await load(asked);
     // The list may have been filtered in the meantime.
     if (!other || place() !== asked) return;
+    // A prompt has arrived. Words typed since are another one.
+    const own = find("form.answer.prompt:not([data-typed])");
+    if (own && forget(other)) own.reset();
     replace(other);
     count(find("#count", other)?.dataset.count);
   };
@@ -144,7 +148,7 @@ const askbox = (() => {
     }, hidden() ? 2000 : 100);
   };
 
-  // All pages of this device share one stream, because a browser opens only few connections to one server.
+  // All pages of this device share one stream: a browser opens few connections to a server.
   const channel = new BroadcastChannel("askbox" + home);
   const hear = (ids) => (ids === "lost" ? look().catch(() => {}) : changed(ids));
   const tell = (ids) => {
@@ -156,7 +160,7 @@ const askbox = (() => {
   const listen = () => {
     if (stream && stream.readyState !== EventSource.CLOSED) return;
     stream = new EventSource(home + "/events");
-    // Changes during a lost connection are not reported later, so after a reconnect everything counts as changed.
+    // Nobody tells later what has changed meanwhile.
     let first = true;
     stream.onopen = () => (first ? (first = false) : tell("*"));
     stream.onmessage = (event) => tell(event.data);
@@ -168,7 +172,7 @@ const askbox = (() => {
   if (navigator.locks) navigator.locks.request("askbox-events" + home, () => new Promise(listen)).catch(() => {});
   else listen();
 
-  // A phone that was asleep has missed the changes. A visible page tells the server, so that notifications wait.
+  // A phone was asleep. A visible page tells the server, so that notifications wait.
   document.addEventListener("visibilitychange", () => {
     if (hidden()) return;
     if (stream) listen();

@@ -14,10 +14,12 @@
 //! | [`look`] | which rounds are open here, and what changed since the last look |
 //! | [`store`] | the statements of a host; a round as the database has it |
 //! | [`service`] | the loop, which also decides offers for this host |
+//! | [`requests`] | does what people ask of the sessions of this host |
 //! | [`state`] | the figures for the doctor |
 
 pub mod epoch;
 pub mod look;
+pub mod requests;
 pub mod service;
 pub mod state;
 pub mod store;

@@ -55,6 +55,7 @@ pub fn run(mailbox: &Mailbox, settings: &Sync, start: Start, policy_now: PolicyN
     let held = || Error::conflict("another askbox sync runs on this mailbox", "one is enough; end the other one first");
     let _lock = Lock::try_acquire(&state::lock_file(mailbox))?.ok_or_else(held)?;
     let mut host = Host::new(mailbox, &database, start.take_over, policy_now);
+    host.sessions = settings.sessions && !start.once;
     let watch = watch(mailbox);
     loop {
         let begun = Instant::now();
@@ -114,6 +115,8 @@ struct Host<'a> {
     mailbox: &'a Mailbox,
     database: &'a Database,
     take_over: bool,
+    /// True if it replies about its sessions.
+    sessions: bool,
     policy_now: PolicyNow<'a>,
     client: Option<Client>,
     epoch: Option<Epoch>,
@@ -143,6 +146,7 @@ impl<'a> Host<'a> {
             mailbox,
             database,
             take_over,
+            sessions: false,
             policy_now,
             client: None,
             epoch: None,
@@ -203,7 +207,7 @@ impl<'a> Host<'a> {
             self.last_open = Instant::now();
         }
         if is_due || !changes.rows.is_empty() {
-            self.state.clock_ms = store::write(self.database, client, token, &changes.rows, &[])?;
+            self.state.clock_ms = store::write(self.database, client, token, self.sessions, &changes.rows, &[])?;
             self.written = Some(Instant::now());
         }
         look.told(changes);
@@ -212,7 +216,7 @@ impl<'a> Host<'a> {
         let verdicts = self.decide(client, &waiting)?;
         if let (false, Some(look)) = (verdicts.is_empty(), &mut self.look) {
             let changes = look.look(self.mailbox)?;
-            store::write(self.database, client, token, &changes.rows, &verdicts)?;
+            store::write(self.database, client, token, self.sessions, &changes.rows, &verdicts)?;
             look.told(changes);
         }
         if is_due || !verdicts.is_empty() {
@@ -315,8 +319,13 @@ fn read_offer(doc: &str) -> Result<Offer> {
 
 /// Adds the role if the sender wrote another name than the role's: `bob (role ann)`.
 fn named_by_role(mut offer: Offer, role: &str) -> Offer {
-    if offer.check().is_ok() && caller::check_name(&offer.answer.by).is_ok() && offer.answer.by != role {
-        offer.answer.by = format!("{} (role {})", text::excerpt(&offer.answer.by, 150), text::excerpt(role, 64));
+    if offer.check().is_ok() && caller::check_name(&offer.answer.by).is_ok() {
+        offer.answer.by = named(offer.answer.by, role);
     }
     offer
+}
+
+/// The name of a person, with the role if that is another one.
+pub(super) fn named(by: String, role: &str) -> String {
+    if by == role { by } else { format!("{} (role {})", text::excerpt(&by, 150), text::excerpt(role, 64)) }
 }

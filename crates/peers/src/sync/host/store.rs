@@ -136,18 +136,25 @@ pub fn doc(database: &Database, client: &mut Client, offer: Uuid) -> Result<Stri
     row.and_then(|row| row.try_get(0)).map_err(|e| database.failed("does not tell an offer", &e))
 }
 
-/// Writes rounds and verdicts in one transaction, with the host's sign of life, and rings for the hubs. Returns how far this machine's
+/// Writes rounds and verdicts in one transaction, with the host's sign of life and whether it replies about `sessions`, and rings for the hubs. Returns how far this machine's
 /// clock is ahead, in milliseconds.
 ///
 /// # Errors
 /// [`Failure::Fenced`] if another mailbox is the host. Then nothing was written.
-pub fn write(database: &Database, client: &mut Client, token: Uuid, rows: &[Row], verdicts: &[Verdict]) -> Result<i64, Failure> {
+pub fn write(
+    database: &Database,
+    client: &mut Client,
+    token: Uuid,
+    sessions: bool,
+    rows: &[Row],
+    verdicts: &[Verdict],
+) -> Result<i64, Failure> {
     let failed = |e: &postgres::Error| Failure::Failed(database.failed("took nothing", e));
     let mut work = client.transaction().map_err(|e| failed(&e))?;
     let there = work.query_opt(
-        "UPDATE askbox.host SET seen_at = now(), clock_ms = $2::bigint - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+        "UPDATE askbox.host SET seen_at = now(), sessions = $3, clock_ms = $2::bigint - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
             WHERE host = current_user AND token = $1::text::uuid RETURNING clock_ms",
-        &[&token.to_string(), &time::now().timestamp_millis()],
+        &[&token.to_string(), &time::now().timestamp_millis(), &sessions],
     );
     let Some(there) = there.map_err(|e| failed(&e))? else { return Err(Failure::Fenced) };
     let clock_ms = there.try_get(0).map_err(|e| failed(&e))?;

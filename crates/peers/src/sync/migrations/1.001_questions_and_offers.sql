@@ -20,14 +20,15 @@ END
 $$;
 
 -- `token` says which mailbox is this host: every write of a host demands the token that it believes in. `seen_at` is the database's
--- clock; `clock_ms` is how far the host's clock is ahead of it.
+-- clock; `clock_ms` is how far the host's clock is ahead of it. `sessions` says that it replies to requests.
 CREATE TABLE askbox.host (
     host     name        NOT NULL DEFAULT current_user PRIMARY KEY,
     token    uuid        NOT NULL,
     epoch    bigint      NOT NULL DEFAULT 1,
     program  text        NOT NULL CHECK (length(program) <= 100),
     clock_ms bigint      NOT NULL,
-    seen_at  timestamptz NOT NULL DEFAULT now()
+    seen_at  timestamptz NOT NULL DEFAULT now(),
+    sessions boolean     NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 
 -- What changed since a hub looked last is what has a greater number here.
@@ -79,7 +80,7 @@ GRANT SELECT ON askbox.migration TO askbox_host, askbox_person;
 
 -- A host reads and writes its own rows, and decides each of its offers once. Nobody deletes.
 GRANT USAGE ON SEQUENCE askbox.change TO askbox_host;
-GRANT SELECT, INSERT, UPDATE (token, epoch, program, clock_ms, seen_at) ON askbox.host TO askbox_host;
+GRANT SELECT, INSERT, UPDATE (token, epoch, program, clock_ms, seen_at, sessions) ON askbox.host TO askbox_host;
 GRANT SELECT, INSERT, UPDATE (turn, rank, state, question_hash, doc, ending, change, changed_at) ON askbox.question TO askbox_host;
 GRANT SELECT, UPDATE (outcome, said, decided_at) ON askbox.offer TO askbox_host;
 CREATE POLICY host_itself ON askbox.host TO askbox_host USING (host = current_user) WITH CHECK (host = current_user);
@@ -95,3 +96,21 @@ CREATE POLICY person_reads_hosts ON askbox.host FOR SELECT TO askbox_person USIN
 CREATE POLICY person_reads_questions ON askbox.question FOR SELECT TO askbox_person USING (true);
 CREATE POLICY person_reads_offers ON askbox.offer FOR SELECT TO askbox_person USING (true);
 CREATE POLICY person_offers ON askbox.offer FOR INSERT TO askbox_person WITH CHECK (sent_by = current_user AND outcome IS NULL);
+
+-- A request of a person about the sessions of a host, and the reply: for these two roles alone, and only until the person has it. A host
+-- takes a request before it does it, so it does it once at most.
+CREATE TABLE askbox.request (
+    request_id uuid        NOT NULL PRIMARY KEY,
+    seq        bigint      NOT NULL GENERATED ALWAYS AS IDENTITY,
+    host       name        NOT NULL,
+    doc        text        NOT NULL CHECK (octet_length(doc) <= 262144),
+    sent_by    name        NOT NULL DEFAULT current_user,
+    sent_at    timestamptz NOT NULL DEFAULT now(),
+    taken_at   timestamptz,
+    reply      text        CHECK (octet_length(reply) <= 16777216)
+);
+ALTER TABLE askbox.request ENABLE ROW LEVEL SECURITY;
+GRANT SELECT, DELETE, UPDATE (taken_at, reply) ON askbox.request TO askbox_host;
+GRANT SELECT, DELETE, INSERT (request_id, host, doc) ON askbox.request TO askbox_person;
+CREATE POLICY host_replies ON askbox.request TO askbox_host USING (host = current_user) WITH CHECK (host = current_user);
+CREATE POLICY person_asks ON askbox.request TO askbox_person USING (sent_by = current_user) WITH CHECK (sent_by = current_user);
