@@ -59,7 +59,7 @@ pub struct Hook {
     #[arg(long, hide = true, value_name = "RULE")]
     pub refuse: Vec<ToolRule>,
     /// A way of `[answers] accept` (given by the supervisor, if not all are accepted)
-    #[arg(long, hide = true, value_name = "WAY", value_parser = |word: &str| Way::try_from(word.to_owned()))]
+    #[arg(long, hide = true, value_name = "WAY")]
     pub accept: Vec<Way>,
     /// `[answers] permits_by_file` (given by the supervisor, if it is set)
     #[arg(long, hide = true)]

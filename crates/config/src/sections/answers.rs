@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use derive_more::Display;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::section::section;
 use askbox_mailbox::trust::signer::With;
@@ -137,16 +138,14 @@ fn unreadable(error: &Error) -> Error {
 }
 
 /// The way in which an answer may come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Into, schemars::JsonSchema)]
-#[into(Through, String)]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr, Display, derive_more::Into, schemars::JsonSchema)]
 #[schemars(with = "Through")]
-#[serde(try_from = "String", into = "String")]
 pub struct Way(Through);
 
-impl TryFrom<String> for Way {
-    type Error = String;
+impl std::str::FromStr for Way {
+    type Err = String;
 
-    fn try_from(word: String) -> Result<Self, String> {
+    fn from_str(word: &str) -> Result<Self, String> {
         match Through::from(word) {
             Through::Other(word) => {
                 let known = Through::ALL.each_ref().map(Through::word).join("`, `");

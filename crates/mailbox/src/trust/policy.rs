@@ -239,7 +239,7 @@ mod tests {
         let unsigned = Policy { signed_by: None, ..policy };
         let mut question = asked(r#","answer":{"value":"yes","by":"ann","channel":"x"}"#);
         assert!(unsigned.judge(&question).unwrap_err().0.contains("`file`"));
-        question.answer.as_mut().unwrap().through = Some("pigeon".to_owned().into());
+        question.answer.as_mut().unwrap().through = Some("pigeon".into());
         assert!(unsigned.judge(&question).is_err());
         question.answer.as_mut().unwrap().through = Some(Through::Web);
         assert_eq!((unsigned.judge(&question), Policy::default().judge(&question)), (Ok(()), Ok(())));

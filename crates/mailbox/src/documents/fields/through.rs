@@ -1,11 +1,10 @@
 //! The channel of an answer: the field `through`.
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// The channel of an answer. Another word in a file comes from a later version of askbox. It is kept, and counts like [`Through::File`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::AsRefStr)]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr, strum::AsRefStr, strum::Display, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
-#[serde(from = "String", into = "String")]
 pub enum Through {
     /// A command or the inbox of askbox, with no agent above it.
     Terminal,
@@ -22,7 +21,7 @@ pub enum Through {
     /// A file made by hand, or a command of a process with unknown parents. The writer is unknown.
     File,
     /// The word of a later version.
-    #[strum(transparent)]
+    #[strum(default, transparent)]
     Other(String),
 }
 
@@ -33,18 +32,6 @@ impl Through {
     /// Returns the word for files and messages.
     pub fn word(&self) -> &str {
         self.as_ref()
-    }
-}
-
-impl From<String> for Through {
-    fn from(word: String) -> Self {
-        Self::ALL.into_iter().find(|known| known.word() == word).unwrap_or(Self::Other(word))
-    }
-}
-
-impl From<Through> for String {
-    fn from(through: Through) -> Self {
-        through.word().to_owned()
     }
 }
 
@@ -71,8 +58,8 @@ mod tests {
             let json = format!("{word:?}");
             assert_eq!(serde_json::to_string(&serde_json::from_str::<Through>(&json).unwrap()).unwrap(), json);
         }
-        assert_eq!(Through::from("agent".to_owned()), Through::Agent);
-        assert!(matches!(Through::from("Agent".to_owned()), Through::Other(_)));
+        assert_eq!("agent".parse(), Ok(Through::Agent));
+        assert!(matches!("Agent".parse(), Ok(Through::Other(_))));
         assert!(serde_json::from_str::<Through>("7").is_err());
     }
 }
