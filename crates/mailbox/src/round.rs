@@ -175,7 +175,7 @@ fn in_open_folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
         found.push(Round { folder, id, document });
     };
     for folder in [Folder::Pending, Folder::Answered] {
-        if let Some(round) = in_document(mailbox, workflow, folder) {
+        if let Ok(round) = in_document(mailbox, workflow, folder) {
             add(folder, round.id, round.document);
         }
     }
@@ -189,15 +189,17 @@ fn in_open_folders(mailbox: &Mailbox, workflow: &WorkflowId) -> Vec<Round> {
     found
 }
 
-/// The workflow's round in `pending/` or in `answered/`, if it is there and can be read.
-fn in_document(mailbox: &Mailbox, workflow: &WorkflowId, folder: Folder) -> Option<Round> {
-    let read = match folder {
-        Folder::Answered => read_question::answered(mailbox, workflow),
-        _ => read_question::document(&mailbox.document(folder, workflow)),
+/// The workflow's round in `pending/` or in `answered/`.
+///
+/// # Errors
+/// If it is not there, or cannot be read.
+pub fn in_document(mailbox: &Mailbox, workflow: &WorkflowId, folder: Folder) -> Result<Round> {
+    let document = match folder {
+        Folder::Answered => read_question::answered(mailbox, workflow)?,
+        _ => read_question::document(&mailbox.document(folder, workflow))?,
     };
-    let document = read.ok()?;
     let id = if folder == Folder::Pending { of_pending(mailbox, &document.typed) } else { round_of(mailbox, &document.typed) };
-    Some(Round { folder, id: id.ok()?, document })
+    Ok(Round { folder, id: id?, document })
 }
 
 /// Returns the reason why `answered/WORKFLOW.json` cannot be used; `None` if it can, or if it does not exist. A watcher, or
@@ -222,7 +224,7 @@ pub fn latest(mailbox: &Mailbox, workflow: &WorkflowId) -> Option<Round> {
     open_of_workflow(mailbox, workflow).pop().or_else(|| {
         let closed = recent_rounds::closed_last(mailbox, workflow, 1).pop();
         // During the scan, the next question may have been asked after the look at `pending/`, before this round was closed.
-        let asked = in_document(mailbox, workflow, Folder::Pending).filter(|asked| is_not_closed(mailbox, &asked.id));
+        let asked = in_document(mailbox, workflow, Folder::Pending).ok().filter(|asked| is_not_closed(mailbox, &asked.id));
         asked.or_else(|| closed.map(|(id, document)| Round { folder: Folder::Closed, id, document }))
     })
 }

@@ -128,14 +128,8 @@ fn in_places(teller: &Teller<'_>, workflow: &WorkflowId, places: &Places) -> Opt
         if !is_there || found.as_ref().is_some_and(|status| status.state == Standing::Running) {
             continue;
         }
-        let read = match folder {
-            Folder::Answered => read_question::answered(mailbox, workflow),
-            _ => read_question::document(&mailbox.document(folder, workflow)),
-        };
-        let status = read.and_then(|document| {
-            let round_in = if folder == Folder::Pending { round::of_pending } else { round::round_of };
-            let round = round_in(mailbox, &document.typed)?;
-            let story = teller.of_round(folder, &round, &document.typed)?;
+        let status = round::in_document(mailbox, workflow, folder).and_then(|asked| {
+            let story = teller.of_round(folder, &asked.id, &asked.document.typed)?;
             Ok(if folder == Folder::Pending { teller.with_earlier_answer(story) } else { story })
         });
         found = shown(workflow, status).or(found);
