@@ -128,9 +128,7 @@ impl Plan {
                 words.push_str(&format!("  $ systemctl --user daemon-reload && systemctl --user enable --now {}\n", systemd::UNIT));
             }
         }
-        for left in &self.left {
-            words.push_str(&format!("Left as it is: {left}\n"));
-        }
+        words.extend(self.left.iter().map(|left| format!("Left as it is: {left}\n")));
         words
     }
 
@@ -157,13 +155,10 @@ impl Plan {
             record.is_service_enabled = true;
             record.keep()?;
             systemd::enable()?;
+            service::warn_about_missing(service::variables_file().as_deref(), &unit);
+            program::say(service::LINGER);
         } else if self.changes.iter().any(|change| change.part == Part::Credentials) && systemd::is_there() {
             systemd::call(&["try-restart", systemd::UNIT])?;
-        }
-        if self.starts_service {
-            let file = service::service_file()?;
-            service::warn_about_missing(service::variables_file().as_deref(), &file.path);
-            program::say(service::LINGER);
         }
         Ok(())
     }
