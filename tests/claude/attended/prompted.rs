@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Attended, DIALOG, made, plugin, touch, world};
-use crate::support::{Browser, ClaudeWorld, Dice, Reply, Terminal, needs, number, until};
+use crate::support::{Browser, ClaudeWorld, Dice, Reply, Terminal, browser_script, needs, number, until};
 
 /// A session that has said hello and is idle, and the browser of a person elsewhere.
 fn begins<'a>(world: &'a ClaudeWorld, browser: &Browser, mode: &str) -> Attended<'a> {
@@ -67,6 +67,21 @@ fn same_words_twice_arrive_twice() {
     assert!(world.api.turns().iter().all(|turn| turn.model_text().matches("[askbox ").count() <= 2));
     let told: Vec<_> = world.audited().iter().filter_map(|entry| entry["event"].as_str().map(str::to_owned)).collect();
     assert_eq!(told.iter().filter(|event| *event == "prompt_sent").count(), 2, "{told:?}");
+}
+
+#[test]
+fn a_prompt_from_a_phone_reaches_the_api_once() {
+    needs!("chromium", "node");
+    let world = world();
+    let (_watcher, page) = (world.watch(), world.serve_page());
+    let session = begins(&world, &page.signed_in(&world, "desk"), "default");
+    let given = json!({
+        "base": page.browser().origin(), "link": world.link_to_page(Some("ann's phone")), "words": "Go on now.", "answer": "went on",
+    });
+    browser_script::run(&world, "prompt.js", &given);
+    session.terminal.see("went on");
+    let turns: Vec<_> = world.api.requests_with_text("Go on now.").iter().map(|turn| turn.model_text()).collect();
+    assert!(turns.len() == 1 && turns[0].contains("sent by ann's phone through askbox"), "{turns:?}");
 }
 
 #[test]
