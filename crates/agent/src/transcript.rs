@@ -187,11 +187,12 @@ impl Answer {
     }
 }
 
-/// True if a call's result was written since this moment: the result of the call with this id, or of any. Only the end of a long
-/// transcript is read.
-pub fn has_result_since(transcript: impl Read + Seek, since: Time, of: Option<&str>) -> bool {
+/// True if a call's result was written since this moment: the result of the call with this id, or of any. `is_good` leaves errors out. Only
+/// the end of a long transcript is read.
+pub fn has_result_since(transcript: impl Read + Seek, since: Time, of: Option<&str>, is_good: bool) -> bool {
     let is_one = |entry: Entry| {
-        let is_it = |block: &Value| block["type"] == "tool_result" && of.is_none_or(|id| block["tool_use_id"] == id);
+        let is_meant = |block: &Value| of.is_none_or(|id| block["tool_use_id"] == id) && !(is_good && block["is_error"] == true);
+        let is_it = |block: &Value| block["type"] == "tool_result" && is_meant(block);
         entry.at().is_some_and(|at| at >= since) && entry.kind == "user" && entry.blocks().iter().any(is_it)
     };
     end_of(transcript, |line| (line.contains("\"tool_result\"") && serde_json::from_str(line).is_ok_and(is_one)).then_some(())).is_some()
@@ -440,7 +441,7 @@ mod tests {
         let result = r#"{"type":"user","timestamp":"2026-01-01T00:00:01.000Z","message":{"content":[{"type":"tool_result"}]}}"#;
         let words = r#"{"type":"user","timestamp":"2026-01-01T00:00:09.000Z","message":{"content":"\"tool_result\""}}"#;
         let since = |lines: &[&str], at: &str| {
-            has_result_since(std::io::Cursor::new(lines.join("\n")), askbox_mailbox::time::parse_rfc3339(at).unwrap(), None)
+            has_result_since(std::io::Cursor::new(lines.join("\n")), askbox_mailbox::time::parse_rfc3339(at).unwrap(), None, false)
         };
         assert!(since(&["torn", result], "2026-01-01T00:00:01.000Z"));
         assert!(!since(&[result, words], "2026-01-01T00:00:01.001Z"));
@@ -452,7 +453,12 @@ mod tests {
         let result =
             r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":[{"type":"tool_result","tool_use_id":"a"}]}}"#;
         let of = |id| {
-            has_result_since(std::io::Cursor::new(result), askbox_mailbox::time::parse_rfc3339("2026-01-01T00:00:00Z").unwrap(), Some(id))
+            has_result_since(
+                std::io::Cursor::new(result),
+                askbox_mailbox::time::parse_rfc3339("2026-01-01T00:00:00Z").unwrap(),
+                Some(id),
+                false,
+            )
         };
         assert!(of("a") && !of("b"));
     }

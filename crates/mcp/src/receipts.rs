@@ -1,6 +1,6 @@
 //! An answer that this process took is given once the reply that carries it is written. The round stays claimed until the client's agent has
 //! heard the answer, if that can be found out later. Else the answer counts as delivered now. If this process dies before the reply is
-//! written, the round stays claimed by a process that is gone, and a watcher starts an agent with the answer.
+//! written, the round stays claimed by a process that is gone, and a watcher starts an agent with the answer, unless the call has its result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -26,6 +26,12 @@ pub(super) struct Taken {
 }
 
 impl Taken {
+    /// Notes that the answer is about to be given to this agent.
+    fn giving(self, agent: Option<heard::Agent>, sign: Sign) -> (Self, Sign) {
+        agent.iter().for_each(|agent| heard::note_giving(&self.mailbox, &self.claim.document.typed, &self.claim.run, *agent, sign.clone()));
+        (self, sign)
+    }
+
     /// Notes that the answer was given to this agent, or else that it is delivered. If that fails, the round stays claimed, and the next
     /// look completes it.
     fn given(self, agent: Option<heard::Agent>, sign: Sign) {
@@ -78,8 +84,10 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Receipted<T> {
         let agent = self.receipts.agent;
         let written = self.inner.send(item);
         async move {
+            let Some((taken, sign)) = taken else { return written.await };
+            let taken = tokio::task::spawn_blocking(move || taken.giving(agent, sign)).await;
             written.await?;
-            if let Some((taken, sign)) = taken {
+            if let Ok((taken, sign)) = taken {
                 let _ = tokio::task::spawn_blocking(move || taken.given(agent, sign)).await;
             }
             Ok(())

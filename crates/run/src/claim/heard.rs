@@ -5,6 +5,9 @@
 //! The file `hearer` beside the record says that the answer was given: `PID BEGAN SIGN TRANSCRIPT`. It names the process, when the process began
 //! in the kernel's ticks, how the transcript shows the answer, and the path of the transcript. It is not synced: after a power cut the agent is
 //! dead, too.
+//!
+//! A session that ends with the answer may take `askbox mcp` with it before the file is there. So the file `giving`, of the same form, comes before
+//! the reply. Alone it says nothing: only a good result of the call tells then that the answer was given.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -113,7 +116,11 @@ struct Given {
 
 impl Given {
     fn read(mailbox: &Mailbox, run: &Run) -> Option<Self> {
-        Self::from_bytes(&disk::read(&path(mailbox, run), LONGEST).ok()?)
+        Self::read_from(&path(mailbox, run))
+    }
+
+    fn read_from(path: &Path) -> Option<Self> {
+        Self::from_bytes(&disk::read(path, LONGEST).ok()?)
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -131,16 +138,17 @@ impl Given {
 
     /// The round's notice in the transcript. The result of a call counts as shown.
     fn notice(&self, run: &Run) -> Option<Notice> {
-        let result = |of: Option<&str>| {
-            let of_subagents = subagents::transcripts(&self.transcript);
-            let has = |path: PathBuf| open(&path).is_some_and(|file| transcript::has_result_since(file, run.claimed_at, of));
-            std::iter::once(self.transcript.clone()).chain(of_subagents).any(has).then_some(Notice::Shown)
-        };
         match &self.sign {
-            Sign::AnyResult => result(None),
-            Sign::ResultOf(id) => result(Some(id)),
+            Sign::AnyResult => self.result(run, None, false),
+            Sign::ResultOf(id) => self.result(run, Some(id), false),
             Sign::Task => transcript::notice_of_task(open(&self.transcript)?, &run.round().to_string()),
         }
+    }
+
+    fn result(&self, run: &Run, of: Option<&str>, is_good: bool) -> Option<Notice> {
+        let of_subagents = subagents::transcripts(&self.transcript);
+        let has = |path: PathBuf| open(&path).is_some_and(|file| transcript::has_result_since(file, run.claimed_at, of, is_good));
+        std::iter::once(self.transcript.clone()).chain(of_subagents).any(has).then_some(Notice::Shown)
     }
 }
 
@@ -153,14 +161,32 @@ pub fn note_given(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agen
     if !presence::anybody(mailbox)? {
         return Ok(false);
     }
-    let Some(transcript) = own_transcript(mailbox, question) else { return Ok(false) };
+    let Some(transcript) = own_transcript(mailbox, question, WRITTEN_WITHIN) else { return Ok(false) };
     let given = Given { agent, sign, transcript };
     disk::replace_unsynced(&path(mailbox, run), &given.to_bytes(), SystemTime::now()).map(|()| true)
 }
 
+/// Notes that the answer is about to be given to an agent. The reply does not wait for a transcript that is not there yet.
+pub fn note_giving(mailbox: &Mailbox, question: &Question, run: &Run, agent: Agent, sign: Sign) {
+    if let Some(transcript) = own_transcript(mailbox, question, Duration::ZERO) {
+        let given = Given { agent, sign, transcript };
+        // Without it, a watcher starts an agent with the answer if this process dies now.
+        let _ = disk::replace_unsynced(&giving(mailbox, run), &given.to_bytes(), SystemTime::now());
+    }
+}
+
+/// Looks at an answer whose process died while it gave it. `None` if the agent has no good result of the call.
+fn look_at_giving(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
+    let path = giving(mailbox, run);
+    let given = Given::read_from(&path)?;
+    let Sign::ResultOf(id) = &given.sign else { return None };
+    let is_young = disk::metadata(&path).and_then(|file| file.modified()).is_ok_and(|at| time::is_near(at.into(), UNSEEN));
+    given.result(run, Some(id), true).map(|_| Heard::Yes).or_else(|| is_young.then_some(Heard::NotYet))
+}
+
 /// Looks whether the agent has heard the answer of this claim. `None` if it was not given to an agent that can be watched.
 pub fn look(mailbox: &Mailbox, run: &Run) -> Option<Heard> {
-    let given = Given::read(mailbox, run)?;
+    let Some(given) = Given::read(mailbox, run) else { return look_at_giving(mailbox, run) };
     let given_at = disk::metadata(path(mailbox, run)).and_then(|file| file.modified()).map_or(run.claimed_at, Time::from);
     let lives = given.agent.lives();
     // In this order: an agent that has ended writes no more.
@@ -194,12 +220,16 @@ fn path(mailbox: &Mailbox, run: &Run) -> PathBuf {
     run.folder(mailbox).join("hearer")
 }
 
+fn giving(mailbox: &Mailbox, run: &Run) -> PathBuf {
+    run.folder(mailbox).join("giving")
+}
+
 fn open(transcript: &Path) -> Option<File> {
     disk::open_of_another_program(transcript).ok()
 }
 
-/// The transcript of this process's session, if Claude Code writes one. A later session may take the answer of an earlier one.
-fn own_transcript(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
+/// The transcript of this process's session, if Claude Code writes one within this time. A later session may take the answer of an earlier one.
+fn own_transcript(mailbox: &Mailbox, question: &Question, within: Duration) -> Option<PathBuf> {
     let run = std::env::var("ASKBOX_RUN").ok().and_then(|run| run.parse::<AttemptId>().ok());
     if let Some(acp) = run.and_then(|run| acp_session::of_attempt(mailbox, &run.round, run.attempt)) {
         // The agent knows its session by an id of its own. Only Claude Code has a transcript of it, and has it now.
@@ -214,7 +244,7 @@ fn own_transcript(mailbox: &Mailbox, question: &Question) -> Option<PathBuf> {
     };
     // Other agents write no transcript.
     let is_claudes = ["CLAUDECODE", SESSION[1]].iter().any(|name| std::env::var_os(name).is_some());
-    let patience = if is_claudes { WRITTEN_WITHIN } else { Duration::ZERO };
+    let patience = if is_claudes { within } else { Duration::ZERO };
     transcript::wait_for(&folder, &session.to_string(), Instant::now() + patience)
 }
 
@@ -231,5 +261,37 @@ mod tests {
         }
         assert_eq!(Sign::of_call(Some("two words")), Sign::AnyResult);
         assert_eq!(Given::from_bytes(b"7 12\n"), None);
+    }
+
+    #[test]
+    fn an_answer_on_its_way_counts_only_by_a_good_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let mailbox = Mailbox::open_or_create(folder.path().join("m")).unwrap();
+        let round = askbox_mailbox::RoundId::from_file_name(&format!("w.{}.json", uuid::Uuid::nil())).unwrap();
+        let run = Run::first(&round, crate::attempt::record::Claimant::Inline);
+        std::fs::create_dir_all(run.folder(&mailbox)).unwrap();
+        let transcript = folder.path().join("t.jsonl");
+        // The agent has ended.
+        let given = Given { agent: Agent { pid: 1, began: 0 }, sign: Sign::of_call(Some("toolu_1")), transcript: transcript.clone() };
+        let write = |ago: u64, given: &Given| {
+            let at = SystemTime::now() - Duration::from_secs(ago);
+            disk::replace_unsynced(&giving(&mailbox, &run), &given.to_bytes(), at).unwrap();
+        };
+        let says = |id: &str, is_error: bool| {
+            let at = time::rfc3339(time::now() + chrono::TimeDelta::seconds(1));
+            let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": "pg", "is_error": is_error});
+            let entry = serde_json::json!({"type": "user", "timestamp": at, "message": {"role": "user", "content": [block]}});
+            std::fs::write(&transcript, format!("{entry}\n")).unwrap();
+        };
+        assert_eq!(look(&mailbox, &run), None);
+        write(0, &given);
+        assert_eq!(look(&mailbox, &run), Some(Heard::NotYet), "the transcript may come a moment later");
+        write(60, &given);
+        for (id, is_error, heard) in [("toolu_2", false, None), ("toolu_1", true, None), ("toolu_1", false, Some(Heard::Yes))] {
+            says(id, is_error);
+            assert_eq!(look(&mailbox, &run), heard, "{id} {is_error}");
+        }
+        write(60, &Given { sign: Sign::AnyResult, ..given });
+        assert_eq!(look(&mailbox, &run), None, "any other call may have had that result");
     }
 }
