@@ -80,6 +80,9 @@ fn a_session_of_another_machine_is_read_and_sent_on() {
     assert_eq!(told(&lines), "second");
     shows(&browser, "not arrived");
     assert!(lines.try_recv().is_err());
+    // A page that shows it tells the machine.
+    let is_seen = || build.world.mailbox().join(format!("looked/{prompt}.prompt")).exists();
+    until("the machine knows that it was seen", || browser.see(&place()).text().contains("not arrived") && is_seen());
     let by = |event: &str| build.world.audited().iter().any(|entry| entry["event"] == event && entry["by"] == "ann's phone");
     assert!(by("prompt_kept") && by("prompt_sent") && by("prompt_taken_back"));
     // Stopped.

@@ -9,7 +9,7 @@
 //! | `of_runs` | the runs of askbox that are at work |
 //! | [`codex`] | what `askbox-live` finds out from the daemon of Codex |
 //! | `opencode` | the lines between askbox and its plugin in processes of opencode |
-//! | [`request`] | what people ask of sessions, from this or from another machine, and the replies |
+//! | [`request`] | the requests of people about sessions, from this or another machine, and the replies |
 //! | [`given`] | what people give to sessions, and how far that has come, for a page and an inbox |
 //! | [`prompting`] | sends the next prompts of people to sessions, as soon as these are idle |
 

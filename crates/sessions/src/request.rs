@@ -1,5 +1,5 @@
-//! What people ask of the sessions of a machine, from there or from another machine, and the replies. A page, an inbox and the programs between
-//! machines send the same requests, so each surface offers the same.
+//! The requests of people about the sessions of a machine, and the replies. The person may be there or at another machine. A page, an inbox and
+//! the programs between machines send the same requests, so each surface offers the same.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub struct Listed {
     pub sessions: Vec<Session>,
     /// Why some are missing.
     pub problem: Option<String>,
-    /// The ended ones for which a prompt is kept.
+    /// The ended ones with a kept prompt.
     pub unsent: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct View {
     pub agent: Agent,
     /// `None` if it has ended.
     pub session: Option<Session>,
-    /// What a person can do with it.
+    /// The things that a person can do with it.
     pub offers: Offers,
     /// The end of its conversation.
     pub said: Conversation,

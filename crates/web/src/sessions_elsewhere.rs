@@ -30,7 +30,7 @@ type Page = (HostName, Option<String>);
 pub struct Known {
     /// The last reply. `None` if there was none yet.
     pub reply: Option<Arc<Reply>>,
-    /// Why there is no newer one.
+    /// The reason why a newer one is missing.
     pub problem: Option<String>,
     /// The last reply, as it was sent.
     sent: String,
@@ -45,7 +45,7 @@ struct Sent {
     id: Uuid,
     to: SessionAt,
     words: String,
-    /// What came of it, once that is known: the run that goes on, or why it is not done.
+    /// Its end, once that is known: the run that goes on, or the reason why it is not done.
     end: Option<Result<Option<String>, String>>,
     at: Instant,
 }
@@ -80,7 +80,7 @@ impl SessionsElsewhere {
         let now = Instant::now();
         if let Some(known) = all.get_mut(page) {
             (known.looked_at, known.person) = (now, person.clone());
-            if look == Look::Opens {
+            if known.look != Look::Opens {
                 known.look = look;
             }
             return Some(known.clone());
@@ -105,7 +105,8 @@ impl SessionsElsewhere {
                     all.remove(page);
                     break;
                 };
-                (known.person.clone(), std::mem::replace(&mut known.look, Look::Stays))
+                // The page may be hidden by now: a person sees only what a later look of the page shows.
+                (known.person.clone(), std::mem::replace(&mut known.look, Look::Hidden))
             };
             let request = page.1.clone().map_or(Request::List, |session| Request::See { session, look });
             let reply = self.peers.sessions(&page.0, &person, request).and_then(|reply| Ok((reply.to_json()?.to_string(), reply)));
@@ -134,9 +135,8 @@ impl SessionsElsewhere {
     /// Has a machine do something with a session. [`Self::given`] tells what comes of it.
     ///
     /// # Errors
-    /// If this person may not, or if the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn send(&self, host: HostName, person: &Caller, request: Request) -> askbox_mailbox::Result<()> {
-        person.may_prompt()?;
         let (session, id, words) = match &request {
             Request::Send { session, prompt, words, .. } => (session, *prompt, text::excerpt(words, 300)),
             Request::Stop { session, prompt } => (session, *prompt, "Stop".to_owned()),

@@ -1,4 +1,4 @@
-//! Does what people ask of the sessions of this host through the database, if the operator lets them. It has a connection and a thread of its
+//! Does the requests of people about the sessions of this host, if the operator lets them. It has a connection and a thread of its
 //! own, so the reading of a long conversation holds up no answer.
 //!
 //! A request is taken before it is done, by the mailbox that is the host, and while its person still waits. So it is done once at most.
@@ -19,7 +19,7 @@ use askbox_mailbox::{Below, Mailbox, Result, document, text};
 use askbox_run::log;
 use askbox_sessions::Asked;
 
-/// The channel that the hosts listen to.
+/// The channel that rings for the hosts.
 pub const CHANNEL: &str = "askbox_request";
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
